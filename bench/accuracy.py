@@ -132,13 +132,13 @@ def plain_events(exercise: Exercise) -> dict[str, Any]:
 
 def plain_reference(exercise: Exercise) -> dict[str, Any]:
     """What the exercise's speed is held against, in this process; seconds are of one call."""
-    from grader.speed import products
+    from grader.backends.triton import reference_kernels
     from grader.speed.bounds.arithmetic import EDGES
     from grader.speed.torch_compile import compiled
 
     scored = exercise.spec.scored
     if scored.bound == "arithmetic":
-        product, edge = getattr(products, f"product_{scored.dtype}"), EDGES[scored.dtype]
+        product, edge = getattr(reference_kernels, f"product_{scored.dtype}"), EDGES[scored.dtype]
 
         def rested() -> list[list[Any]]:
             time.sleep(REST_S)

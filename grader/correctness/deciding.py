@@ -60,7 +60,6 @@ def _with_deciding_lines(evidence: Evidence, line: int) -> tuple[int, str]:
 
 
 def _wrong_output(evidence: Evidence) -> str | None:
-    """Return the name of the first output that is not written, or that is wrong."""
     if evidence.failure.kind not in OUTPUTS:
         return None
     unwritten = [n for n, gap in evidence.main.unwritten.items() if bool(gap.any())]

@@ -51,7 +51,6 @@ def of_access(evidence: Evidence) -> str:
 
 
 def _asks_for_values(kernel: ast.FunctionDef, head: ast.If) -> bool:
-    """Say whether a condition is about elements of arrays, and not about places alone."""
     for name in names_in(head.test):
         for each in assigned(kernel, name):
             value = getattr(each, "value", None)
@@ -61,7 +60,6 @@ def _asks_for_values(kernel: ast.FunctionDef, head: ast.If) -> bool:
 
 
 def _place_line(kernel: ast.FunctionDef, statement: ast.stmt, names: set[str]) -> int:
-    """Return the line that computes the place of an access, with these names in its index."""
     line = 0
     for _ in range(MOST_STEPS):
         given = [
@@ -88,7 +86,6 @@ def _is_computed(statement: ast.Assign | ast.For) -> bool:
 
 
 def _stored_at(statement: ast.stmt) -> set[str]:
-    """Return the names in the index, or the address, that a statement stores to."""
     if isinstance(statement, ast.Assign | ast.AugAssign):
         target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
         return names_in(target.slice) if isinstance(target, ast.Subscript) else set()
@@ -98,7 +95,6 @@ def _stored_at(statement: ast.stmt) -> set[str]:
 
 
 def _accessed_at(statement: ast.stmt) -> set[str]:
-    """Return the names in all indices and addresses of a statement."""
     found = _stored_at(statement)
     for node in ast.walk(statement):
         if isinstance(node, ast.Subscript):

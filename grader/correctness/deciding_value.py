@@ -59,7 +59,6 @@ def _fills_an_array(statement: ast.stmt) -> bool:
 
 
 def _accumulates(kernel: ast.FunctionDef, statement: ast.stmt, loop: Loop) -> bool:
-    """Say whether a statement goes on from the turn before: `total = total + x`."""
     if isinstance(statement, ast.AugAssign):
         return True
     own = _targets(statement) & names_in(getattr(statement, "value", statement))
@@ -94,7 +93,6 @@ def _of_loops(kernel: ast.FunctionDef, loops: Sequence[Loop]) -> Iterator[Furthe
 
 
 def _of_start(kernel: ast.FunctionDef, loop: ast.While) -> Iterator[Further]:
-    """Yield the first values of the names that a loop asks for and changes."""
     for name in sorted(names_in(loop.test)):
         given = assigned(kernel, name)
         before = [each for each in given if each.lineno < loop.lineno]
@@ -166,14 +164,12 @@ def _of_names(
 
 
 def _used(statement: ast.stmt) -> list[str]:
-    """Return the names in the value that a statement stores, in the order of the text."""
     value = stored_value(statement)
     nodes = [] if value is None else [n for n in ast.walk(value) if isinstance(n, ast.Name)]
     return list(dict.fromkeys(n.id for n in nodes))
 
 
 def _of_fills(kernel: ast.FunctionDef, statement: ast.stmt) -> Iterator[Further]:
-    """Yield the line that fills the shared memory which a statement reads."""
     for name in _used(statement):
         for each in stores_into(kernel, name, statement.lineno)[-1:]:
             yield Further(each.lineno, f"{{}} fills {name}.")
@@ -182,7 +178,6 @@ def _of_fills(kernel: ast.FunctionDef, statement: ast.stmt) -> Iterator[Further]
 def _of_earlier_kernel(
     evidence: Evidence, kernel: ast.FunctionDef, statement: ast.stmt
 ) -> Iterator[Further]:
-    """Yield what another kernel of the file computes for an array that the statement reads."""
     for name in _used(statement):
         for other, parameter in _handed_on(evidence, kernel, name):
             stores = _stores_to(other, parameter)
@@ -216,7 +211,6 @@ def _handed_on(
 
 
 def _stores_to(kernel: ast.FunctionDef, parameter: str) -> list[int]:
-    """Return the lines of a kernel that store to an array that it gets."""
     found = {
         node.lineno
         for node in ast.walk(kernel)

@@ -353,7 +353,6 @@ def grid_line(source: Source) -> int:
 
 
 def _return_lines(source: Source, name: str) -> list[int]:
-    """Return the lines on which a helper of this name returns."""
     return [
         node.lineno
         for helper in source.hosts

@@ -14,7 +14,6 @@ from grader.correctness.source import calls, lines_with, names_in
 
 
 def _accesses_of(evidence: Evidence, name: str) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
-    """Yield the loads and stores of an argument that were seen, each with its kernel."""
     for line in sorted({use.line for use in evidence.uses if use.argument == name}):
         kernel = evidence.text.around(line)
         if kernel is not None and evidence.traced is None:

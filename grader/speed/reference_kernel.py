@@ -37,7 +37,6 @@ class ReferenceKernel:
         self._ready_since = time.monotonic()
 
     def prepare(self) -> None:
-        """Hand over the calls of the next batch, and stop the worker until it begins."""
         self._link.prepare(self._timed.calls)
         self._link.stop()
         self._ready_since = time.monotonic()

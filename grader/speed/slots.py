@@ -270,7 +270,6 @@ class Slots:
         inputs: Mapping[str, Tensor | float],
         withheld: Mapping[str, Withheld],
     ) -> Tensor:
-        """Choose elements of lines, among them withheld ones of inputs of the output's shape."""
         count = shape[-1]
         columns = self._random_places(count, len(lines), SAMPLED_COLUMNS)
         alike = [one for name, one in withheld.items() if _tensor(inputs[name]).shape == shape]

@@ -1,10 +1,12 @@
-"""Reference kernels that move bytes as fast as this GPU does: they measure its bandwidth.
+"""Reference kernels: they measure how fast this GPU moves bytes, and how fast torch multiplies.
 
-A worker imports this file like a learner's: a ceiling includes the same overhead of the handshake.
-Every tensor is float32, flat, contiguous, and of one length.
+A worker imports this file like a learner's: a rate includes the same overhead of the handshake.
+Every tensor that is moved is float32, flat, contiguous, and of one length.
 """
 
 from __future__ import annotations
+
+import functools
 
 import torch
 import triton
@@ -70,3 +72,26 @@ def read_two_write_one(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> N
 def update(a: torch.Tensor) -> None:
     # It reads and writes the same stream.
     _launch(a, a, a, 1, 1)
+
+
+@functools.cache
+def _matrices(edge: int, dtype: torch.dtype) -> list[torch.Tensor]:
+    # Random numbers: a GPU spends less on zeros, and then clocks higher.
+    return [torch.randn(edge, edge, device="cuda").to(dtype) for _ in range(3)]
+
+
+def _multiply(edge: int, dtype: torch.dtype) -> None:
+    left, right, out = _matrices(edge, dtype)
+    torch.mm(left, right, out=out)
+
+
+def product_float32(edge: int) -> None:
+    _multiply(edge, torch.float32)
+
+
+def product_float16(edge: int) -> None:
+    _multiply(edge, torch.float16)
+
+
+def product_bfloat16(edge: int) -> None:
+    _multiply(edge, torch.bfloat16)

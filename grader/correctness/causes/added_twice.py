@@ -39,7 +39,6 @@ def _twice(parts: list[Term]) -> Term | None:
 
 
 def _product(term: Term) -> str:
-    """Write a term as a kernel does: `tl.program_id(0) * 16`."""
     axis = f"{PROGRAM} "
     return " * ".join(
         f"tl.program_id({each.removeprefix(axis)})" if each.startswith(axis) else each

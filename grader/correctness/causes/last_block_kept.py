@@ -50,7 +50,6 @@ def _replaced(kernel: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[tu
 
 
 def _is_lowest(statement: ast.stmt) -> bool:
-    """Say whether a statement gives a name -inf, and nothing else."""
     value = getattr(statement, "value", None)
     if isinstance(value, ast.Call) and last_name(value.func) == "float" and value.args:
         value = value.args[0]

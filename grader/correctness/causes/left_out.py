@@ -33,7 +33,6 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _of_scalar(evidence: Evidence) -> Explanation | None:
-    """Explain by the right outputs for a factor that is 1."""
     for argument in evidence.spec.arguments:
         name = argument.name
         if argument.role == "scalar" and all(

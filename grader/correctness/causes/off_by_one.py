@@ -38,7 +38,6 @@ def _of_input(evidence: Evidence) -> Explanation | None:
 
 
 def _reading(evidence: Evidence, name: str) -> int:
-    """Return the one line that reads an argument, or the line that computes what is stored."""
     lines = {use.line for use in evidence.uses if use.argument == name and use.reads}
     lines = lines or set(lines_of(evidence.text, name, reading=True))
     return lines.pop() if len(lines) == 1 else evidence.line_of(evidence.bad[0])

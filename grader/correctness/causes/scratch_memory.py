@@ -45,7 +45,6 @@ def _makes_memory(call: ast.Call) -> bool:
 
 
 def _is_as_long(call: ast.Call) -> bool:
-    """Say whether an array has the length of another one, as the call's text shows it."""
     own = last_name(call.func)
     return own.endswith("_like") or own in COPIES or mentions(call, "size", "shape", "numel")
 

@@ -58,5 +58,4 @@ def rates_of(speed: Speed) -> tuple[Bound, float, float]:
 
 
 def held_to(speed: Speed) -> str:
-    """Return what a record's share is of, in words."""
     return rates_of(speed)[0].held_to

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.speed.bound import Bound, Reference
@@ -18,7 +17,6 @@ EDGES = {"float32": 4096, "float16": 8192, "bfloat16": 8192}
 
 
 def work(slots: Slots) -> float:
-    """Return the operations of one call, as the spec's `flops` counts them."""
     assert slots.spec.flops is not None, "fault() lets no such spec pass"
     return slots.spec.flops(slots.case)
 
@@ -42,8 +40,7 @@ def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Refe
         spare=[edge],
     )
     fork_server = fork_servers.fork_server(backends.reference().name, "cuda", reference=True)
-    file = Path(__file__).parents[1] / "products.py"
-    return ReferenceKernel(timed, file.read_bytes(), fork_server, arena)
+    return ReferenceKernel(timed, backends.reference_file().read_bytes(), fork_server, arena)
 
 
 def fault(spec: Spec) -> str | None:

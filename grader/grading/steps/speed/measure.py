@@ -184,7 +184,6 @@ def _timed(
 
 
 def _require_long_batches(spec: Spec, alone: Sequence[BatchTime]) -> None:
-    """Raise BrokenExercise when the author's choice of rows is too small to be timed."""
     scored, _ = spec.timed
     took_s = statistics.median(batch.claimed_s for batch in alone)
     if scored.rows is not None and took_s < LEAST_BATCH_S:
