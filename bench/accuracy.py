@@ -1,4 +1,4 @@
-"""How exact the speed step is: its six targets, measured on this GPU and kept as JSON.
+"""Measure how exact the speed step is on this GPU: its six targets, kept as JSON.
 
     python bench/accuracy.py --out bench/results/accuracy_h200.json
     python bench/accuracy.py --only repeats --runs 30
@@ -131,7 +131,7 @@ def plain_events(exercise: Exercise) -> dict[str, Any]:
 
 
 def plain_reference(exercise: Exercise) -> dict[str, Any]:
-    """What the exercise's speed is held against, in this process; seconds are of one call."""
+    """Time in this process what the exercise's speed is compared with; seconds are of one call."""
     from grader.backends.triton import reference_kernels
     from grader.speed.bounds.arithmetic import EDGES
     from grader.speed.torch_compile import compiled

@@ -13,6 +13,7 @@ from .cause import Cause as Cause
 from .cause import Explanation as Explanation
 from .causes import explain as explain
 from .deciding import with_deciding_lines as with_deciding_lines
+from .deciding.endless import endless_loop as endless_loop
 from .dtypes import DTYPES as DTYPES
 from .dtypes import NAMES as NAMES
 from .dtypes import WORDS as WORDS
@@ -20,7 +21,6 @@ from .dtypes import bits as bits
 from .dtypes import has_unused_nan as has_unused_nan
 from .dtypes import is_whole as is_whole
 from .dtypes import widened as widened
-from .endless import endless_loop as endless_loop
 from .evidence import Evidence as Evidence
 from .evidence import Witness as Witness
 from .inputs import CaseDraw as CaseDraw

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from grader.correctness import deciding
 from grader.correctness.deciding import with_deciding_lines
-from grader.correctness.endless import endless_loop
+from grader.correctness.deciding.endless import endless_loop
+from grader.correctness.deciding.further import MOST
 from grader.correctness.evidence import Evidence
-from grader.correctness.further import MOST
 from grader.model import Failure, Frame
 
 SPEC = spec_of(lambda i: {"out": i["x"] * 1.0}, "x")

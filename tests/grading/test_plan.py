@@ -27,7 +27,7 @@ from grader.grading.options import Options
 from grader.grading.plan import has_step, ordered, points_of, steps_of
 from grader.grading.session import Grading
 from grader.grading.step import Finding, Step
-from grader.grading.steps.speed.measure import _finding
+from grader.grading.steps.speed.measure import finding
 from grader.model.base_spec import BaseSpec
 from grader.model.errors import BrokenExercise, UsageError
 from grader.model.exercise import Budget, Spec
@@ -254,11 +254,11 @@ def test_a_bound_in_a_file_has_its_own_work_and_rate(added: Path, monkeypatch: p
 
 def test_a_bound_without_a_limit_makes_no_share_impossible(added: Path):
     bound, fast = find_bound("calls"), SPEED.model_copy(update={"share": 3.0, "bound": "calls"})
-    assert _finding(bound, "fast", fast, fast, True, None).outcome is Outcome.PASS
-    found = _finding(find_bound("bandwidth"), "fast", fast, fast, True, None)
+    assert finding(bound, "fast", fast, fast, True, None).outcome is Outcome.PASS
+    found = finding(find_bound("bandwidth"), "fast", fast, fast, True, None)
     assert found.failure.kind == "impossible"
     slow = SPEED.model_copy(update={"share": 0.1, "explanation": ()})
-    assert _finding(bound, "slow", slow, slow, False, None).failure.kind == "too_slow"
+    assert finding(bound, "slow", slow, slow, False, None).failure.kind == "too_slow"
 
 
 def test_a_board_lists_an_exercise_without_a_kernel(added: Path):

@@ -140,7 +140,7 @@ def implementation(monkeypatch: pytest.MonkeyPatch, answer: Callable[..., None])
 
 
 def test_an_implementation_gets_fresh_inputs_before_each_batch(monkeypatch: pytest.MonkeyPatch):
-    """What a kernel leaves in the slots, such as numbers that take long, is gone."""
+    """A kernel may leave numbers in the slots that take long, such as denormals."""
     made = implementation(monkeypatch, right)
     made.arena.memory.fill_(255)
     made.prepare()
@@ -167,7 +167,7 @@ def test_an_implementation_that_is_wrong_breaks_the_exercise(
 
 
 def test_an_arena_holds_tensors_that_do_not_grow():
-    """Of 03_product, the second factor is as large in a call of one row as in one of thousands."""
+    """The second factor of 03_product has one size, however many rows the first one has."""
     spec = scored(PRODUCT, columns=64)
     few, many = (arena_bytes(spec, rows, 1) for rows in (64, 4096))
     assert many - few == (4096 - 64) * 2 * 64 * 2

@@ -18,7 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
 from grader.grading.steps.speed import measure as timing
-from grader.grading.steps.speed.measure import _clocks, _finding, _hopeless, fair_ceiling
+from grader.grading.steps.speed.measure import _clocks, fair_ceiling, finding, hopeless
 from grader.machine.nvml import Process, Reading
 from grader.model.cases import Case
 from grader.model.exercise import Gates
@@ -262,14 +262,14 @@ def test_clocks_are_reported_from_the_lowest_to_the_highest():
 
 
 def test_a_share_above_the_gate_passes_with_its_explanation(snapshot: SnapshotAssertion):
-    found = _finding(BOUND, MEASURED, speed(), explained(speed()), True, None)
+    found = finding(BOUND, MEASURED, speed(), explained(speed()), True, None)
     assert (found.outcome, found.failure) == (Outcome.PASS, None)
     assert found.speed.limit is Limit.SHAPE
     assert found.summary == snapshot
 
 
 def test_a_share_below_the_gate_fails_and_says_what_limits_it(snapshot: SnapshotAssertion):
-    found = _finding(BOUND, MEASURED, speed(0.41), explained(speed(0.41)), False, None)
+    found = finding(BOUND, MEASURED, speed(0.41), explained(speed(0.41)), False, None)
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "too_slow")
     assert text_of(found.failure) == snapshot
     assert found.failure.expected == "at least 56 % of the ceiling"
@@ -280,28 +280,28 @@ def test_a_share_below_the_gate_fails_and_says_what_limits_it(snapshot: Snapshot
 def test_noise_never_counts_for_or_against_anybody(
     passed: bool | None, share: float, snapshot: SnapshotAssertion
 ):
-    found = _finding(BOUND, MEASURED, speed(share), explained(speed(share)), passed, "it is hot")
+    found = finding(BOUND, MEASURED, speed(share), explained(speed(share)), passed, "it is hot")
     assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "noisy")
     assert text_of(found.failure) == snapshot
     assert found.speed.explanation == ()
 
 
 def test_too_close_to_the_gate_is_noise(snapshot: SnapshotAssertion):
-    found = _finding(BOUND, MEASURED, speed(0.5612, 0.004), speed(), None, None)
+    found = finding(BOUND, MEASURED, speed(0.5612, 0.004), speed(), None, None)
     assert (found.outcome, found.failure.kind) == (Outcome.NOISY, "too_close")
     assert text_of(found.failure) == snapshot
 
 
 def test_faster_than_the_memory_is_impossible_and_never_great(snapshot: SnapshotAssertion):
-    found = _finding(BOUND, MEASURED, speed(1.06), explained(speed(1.06)), True, None)
+    found = finding(BOUND, MEASURED, speed(1.06), explained(speed(1.06)), True, None)
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "impossible")
     assert text_of(found.failure) == snapshot
     assert found.speed.explanation == ()
-    assert _finding(BOUND, MEASURED, speed(1.05), speed(1.05), True, None).outcome is Outcome.PASS
+    assert finding(BOUND, MEASURED, speed(1.05), speed(1.05), True, None).outcome is Outcome.PASS
 
 
 def test_a_hopeless_kernel_is_reported_at_once(snapshot: SnapshotAssertion):
-    found = _hopeless(0.013, BOUND)
+    found = hopeless(0.013, BOUND)
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "too_slow")
     assert text_of(found.failure) == snapshot
 

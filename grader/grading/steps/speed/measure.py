@@ -18,6 +18,7 @@ from torch import Tensor
 from grader.correctness import no_kernel_failure
 from grader.grading.session import Grading
 from grader.grading.step import Finding
+from grader.grading.steps.speed.verdict import finding, hopeless
 from grader.machine import gpu_lock, nvml
 from grader.model import (
     BrokenExercise,
@@ -70,9 +71,6 @@ LEAST_BATCH_S = 4e-3
 HELD_DOWN = 0.005
 ALONE = (
     9  # batches of the reference kernel before the learner's starts; 5 show less of the overhead
-)
-_QUIET_GPU = (
-    "This does not count against the kernel. Check again when the GPU and its machine are quiet."
 )
 SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the latency
 
@@ -133,7 +131,7 @@ def _measure(
     if timed.no_kernel is not None:
         return Finding(measured, timed.no_kernel, Outcome.FAIL, speed)
     explained = _explained(grading, bound, speed, slots, timed.launched)
-    return _finding(bound, measured, speed, explained, decide(shares, gates.passing), noise)
+    return finding(bound, measured, speed, explained, decide(shares, gates.passing), noise)
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,7 @@ def _timed(
             batch, _ = time_calls(kernel, calls, slots.spare, contents)
             rough = bound.work(slots) * len(calls) / batch.claimed_s / before
         if rough < HOPELESS:
-            return _hopeless(rough, bound)
+            return hopeless(rough, bound)
         samples = alternate(kernel, reference, slots, contents, bound.work, gate, alone)
         latency = _latency(kernel, spec, arena)
         no_kernel = _without_kernels(kernel, slots, arena) if spec.kernels else None
@@ -251,16 +249,6 @@ def _first_calls(
     return first_s, once_s, kernel.resources(third)
 
 
-def _hopeless(rough: float, bound: Bound) -> Finding:
-    share = f"about {percent(rough)} of {bound.held_to}, by a single call"
-    failure = Failure(
-        kind="too_slow",
-        message=f"far too slow: {share}",
-        hint="Does each program do a fair part of the work, with loads of whole blocks?",
-    )
-    return Finding(share, failure, Outcome.FAIL)
-
-
 def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, float]:
     """Return a case in which starting the kernel is most of the work, and its seconds per call."""
     scored, _ = spec.timed
@@ -298,58 +286,4 @@ def _clocks(readings: Sequence[nvml.Reading]) -> Clocks | None:
         memory_mhz=(min(r.memory_mhz for r in readings), max(r.memory_mhz for r in readings)),
         temperature_c=max(r.temperature_c for r in readings),
         slowdowns=tuple(sorted({word for r in readings for word in r.slowdowns})),
-    )
-
-
-def _finding(
-    bound: Bound,
-    measured: str,
-    speed: Speed,
-    explained: Speed,
-    passed: bool | None,
-    noise: str | None,
-) -> Finding:
-    """Decide the step. A speed that is noisy or impossible comes without its explanation."""
-    if noise is not None:
-        return Finding(measured, _noisy(noise), Outcome.NOISY, speed)
-    if bound.most is not None and speed.share > bound.most:
-        return Finding(measured, _impossible(speed, bound), Outcome.FAIL, speed)
-    if passed is None:
-        return Finding(measured, _too_close(speed), Outcome.NOISY, speed)
-    if not passed:
-        return Finding(measured, _too_slow(explained, bound), Outcome.FAIL, explained)
-    return Finding(measured, speed=explained)
-
-
-def _too_close(speed: Speed) -> Failure:
-    return Failure(
-        kind="too_close",
-        message=f"the speed is uncertain: {percent(speed.share, 2)} ± "
-        f"{percent((speed.share_high - speed.share_low) / 2, 2)} is too close to the "
-        f"{percent(speed.passing, 0)} that pass for this many calls to decide",
-        hint=_QUIET_GPU,
-    )
-
-
-def _noisy(noise: str) -> Failure:
-    return Failure(kind="noisy", message=f"the speed is uncertain: {noise}", hint=_QUIET_GPU)
-
-
-def _impossible(speed: Speed, bound: Bound) -> Failure:
-    return Failure(
-        kind="impossible",
-        message=f"{percent(speed.share, 0)} of {bound.limit}: some of the "
-        "work of the task was not done",
-        expected=f"at most {percent(bound.most or 1.0, 0)} of {bound.held_to}",
-        got=f"{percent(speed.share)}",
-    )
-
-
-def _too_slow(speed: Speed, bound: Bound) -> Failure:
-    return Failure(
-        kind="too_slow",
-        message=f"right, but too slow: {percent(speed.share)} of {bound.held_to}",
-        expected=f"at least {percent(speed.passing, 0)} of {bound.held_to}",
-        got=f"{percent(speed.share)}",
-        hint=speed.explanation[0] if speed.explanation else None,
     )

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from grader.correctness.accesses import lines_of
 from grader.correctness.cause import OUTPUTS
-from grader.correctness.deciding_place import of_access, of_place
-from grader.correctness.deciding_value import of_branch, of_value
+from grader.correctness.deciding.further import sentences
+from grader.correctness.deciding.place import of_access, of_place
+from grader.correctness.deciding.value import of_branch, of_value
 from grader.correctness.evidence import Evidence, OutOfTime
-from grader.correctness.further import told
 from grader.correctness.source import statement_at
 
 SEARCH_S = 1.0  # that the search for them may take; it takes some milliseconds
@@ -46,16 +46,16 @@ def _with_deciding_lines(evidence: Evidence, line: int) -> tuple[int, str]:
     places = evidence.failure.kind == "never_written"
     store = max(stores, default=0)
     if line and line not in (computed, store):
-        return line, told(evidence, line, of_branch(evidence, line, stores))
+        return line, sentences(evidence, line, of_branch(evidence, line, stores))
     line = line or (store if places else computed) or store
     kernel = evidence.text.around(line)
     statement = None if kernel is None else statement_at(kernel, line)
     if kernel is None or statement is None or kernel not in evidence.text.kernels:
         return line, ""
     if places:
-        further = told(evidence, line, of_place(evidence, kernel, statement))
+        further = sentences(evidence, line, of_place(evidence, kernel, statement))
         return line, f"Line {line} stores {output}. {further}" if further else ""
-    further = told(evidence, line, of_value(evidence, kernel, statement, store))
+    further = sentences(evidence, line, of_value(evidence, kernel, statement, store))
     return line, f"Line {line} computes what is stored to {output}. {further}" if further else ""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from grader.correctness.deciding.further import NUMBERS, Further, Head, around, of_condition
 from grader.correctness.evidence import Evidence
-from grader.correctness.further import NUMBERS, Further, Head, around, of_condition
 from grader.correctness.source import (
     assigned,
     calls,
@@ -47,7 +47,7 @@ def of_access(evidence: Evidence) -> str:
         return ""
     place = _place_line(kernel, statement, _accessed_at(statement))
     said = Further(place, f"{{}} computes a place that line {line} uses.")
-    return said.said(evidence) if place not in (0, line) else ""
+    return said.text(evidence) if place not in (0, line) else ""
 
 
 def _asks_for_values(kernel: ast.FunctionDef, head: ast.If) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from grader.correctness.deciding.further import Further
 from grader.correctness.evidence import Evidence
-from grader.correctness.further import Further
 from grader.correctness.source import assigned, names_in
 
 
@@ -29,8 +29,8 @@ def endless_loop(evidence: Evidence) -> tuple[int, str]:
         for each in assigned(kernel, name)
         if loop.lineno < each.lineno <= (loop.end_lineno or 0)
     ]
-    asked = Further(loop.lineno, "Does the loop of {} end?").said(evidence)
+    asked = Further(loop.lineno, "Does the loop of {} end?").text(evidence)
     if not steps:
         return loop.lineno, f"{asked} Nothing in it changes what it asks for."
-    step = Further(steps[0].lineno, "{} changes what it asks for.").said(evidence)
+    step = Further(steps[0].lineno, "{} changes what it asks for.").text(evidence)
     return loop.lineno, f"{asked} {step}"

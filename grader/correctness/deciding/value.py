@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from grader.correctness.addresses import arguments_of
+from grader.correctness.deciding.further import NUMBERS, Further, Loop, around, of_condition
 from grader.correctness.evidence import Evidence
-from grader.correctness.further import NUMBERS, Further, Loop, around, of_condition
 from grader.correctness.source import (
     assigned,
     calls,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from grader.correctness.evidence import Evidence
 
 MOST = 2  # lines that are added to the one that stores
+# Calls and names that number threads, programs or lanes.
 NUMBERS = ("program_id", "threadIdx", "blockIdx", "grid", "gridsize", "arange", "laneid")
 
 Loop = ast.For | ast.While
@@ -22,18 +23,18 @@ class Further:
     line: int
     sentence: str
 
-    def said(self, evidence: Evidence) -> str:
+    def text(self, evidence: Evidence) -> str:
         quoted = evidence.quoted(self.line)
         at_first = self.sentence.startswith("{")
         return self.sentence.format(quoted if at_first else f"line{quoted[4:]}")
 
 
-def told(evidence: Evidence, line: int, further: Iterator[Further]) -> str:
+def sentences(evidence: Evidence, line: int, further: Iterator[Further]) -> str:
     """Join the sentences about the first few lines that are others than `line`."""
     found: dict[int, str] = {}
     for each in further:
         if each.line != line:
-            found.setdefault(each.line, each.said(evidence))
+            found.setdefault(each.line, each.text(evidence))
         if len(found) == MOST:
             break
     return " ".join(found.values())
