@@ -1,4 +1,4 @@
-"""Another implementation of an exercise, timed beside the learner's on the same inputs."""
+"""Another implementation of an exercise, timed beside the learner's on inputs drawn alike."""
 
 from __future__ import annotations
 

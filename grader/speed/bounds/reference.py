@@ -1,4 +1,4 @@
-"""The bound `reference`: the time of another implementation, on the same inputs."""
+"""The bound `reference`: the time of another implementation, on inputs drawn alike."""
 
 from __future__ import annotations
 
