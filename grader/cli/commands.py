@@ -95,7 +95,7 @@ def run(argv: Sequence[str] | None) -> int:
         return _end(error)
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            say.give_up_stdout()
+            say.give_up(sys.stdout)
             return _end(_disk_is_full())
         say.message(traceback.format_exc().rstrip())
         say.message("error: This is a fault of the grader, not of your kernel.")

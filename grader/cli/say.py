@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
@@ -46,14 +46,16 @@ def show_text(text: str, end: str = "\n") -> None:
 
 
 def message(text: str) -> None:
-    with suppress(OSError):  # the verdict and the exit code do not depend on it
+    try:
         print(_encodable(text, sys.stderr.encoding), file=sys.stderr, flush=True)
+    except OSError:  # the verdict and the exit code do not depend on it
+        give_up(sys.stderr)
 
 
-def give_up_stdout() -> None:
+def give_up(stream: TextIO) -> None:
     """Discard what cannot be written, or Python would try once more at its end and fail."""
     with suppress(OSError, ValueError):  # no descriptor under a test
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _encodable(text: str, encoding: str | None) -> str:

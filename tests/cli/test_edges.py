@@ -25,6 +25,7 @@ GRADER = f"{sys.executable} -m grader.cli"
 CHECK = [sys.executable, "-m", "grader.cli", "check", "01_copy", "--device", "cpu"]
 RIGHT = TESTS / "bad" / "copies.py"
 ENVIRONMENT = os.environ | {"GRADER_COURSE": str(COURSE)}
+ENVIRONMENT.pop("PYTHONUNBUFFERED", None)  # what cannot be written stays in the buffers, as usual
 
 
 def shell(command: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
