@@ -4,7 +4,8 @@
 #   make check EX=01_vector_add                  the same for another exercise
 #   make check EX=01_vector_add KERNEL=mine.py   grade a file
 #   make quick                                   the quick tests, for while you change something
-#   make test                                    the whole test suite
+#   make test                                    the whole test suite, but for what needs a GPU
+#   make test-gpu                                the tests that need a GPU
 #   make golden                                  renew all that tests compare output with
 #   make lint                                    ruff and mypy
 #   make verify                                  every exercise against right and wrong kernels
@@ -34,7 +35,7 @@ READY := $(VENV)/.ready-$(EXTRAS)
 # What hardly anything here imports is not compiled beforehand: it is half of all that is installed.
 RARELY := /tests?/|/torch/(_dynamo|_inductor|onnx)/|/(fontTools|mypy|networkx|pip|setuptools|sympy)/
 
-.PHONY: setup check quick test golden lint verify redteam redteam-cheats redteam-mutants \
+.PHONY: setup check quick test test-gpu golden lint verify redteam redteam-cheats redteam-mutants \
 	redteam-honest redteam-fuzz clean
 
 check: $(READY)
@@ -47,7 +48,13 @@ quick: $(READY)
 
 # A file at a time for each core, for what a file's tests share; tests/conftest.py has the order.
 test: $(READY)
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m 'not gpu'
+
+# A process for each file, one after the other: on the GPU, each other process counts as another
+# program, and what a judge measures beside one is `noisy`.
+test-gpu: $(READY)
+	grep -lr --include='test_*.py' 'mark\.gpu' tests | sort \
+		| xargs -n 1 $(VENV)/bin/python -m pytest -q -m gpu
 
 # Samples of formats, drawings, published schemas, what pages show, and last the snapshots.
 golden: export PYTHONPATH := tests
