@@ -44,6 +44,7 @@ BODIES = {
     "while on a vector": "while x > 0:\n    x = x - 1",
     "ternary on a vector": "x = x if x > 0 else 0.0",
     "and of two vectors": "mask = mask and x > 0",
+    "max of two vectors": "x = max(x, x + 1)",
     "not of a vector": "x = tl.where(not mask, x, 0.0)",
     "chained comparison": "mask = 0 <= offsets < n",
     "break": "for i in range(n):\n    if i > 3:\n        break\n    x += i",

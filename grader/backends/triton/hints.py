@@ -315,6 +315,15 @@ LAUNCH: dict[str, str | Advice] = {
     "out of resource: threads": "A program has at most 1,024 threads, which are 32 warps.",
 }
 
+_LANE_BY_LANE = "max and min take two numbers. Of two blocks, lane by lane, write "
+# By a part of a warning. The kernel compiles; another version of Triton may refuse it.
+WARNINGS = {
+    "Logical operators 'and' and 'or'": "`and` and `or` join two numbers. Between blocks write "
+    "`&` and `|`, with each comparison in parentheses: (0 <= i) & (i < n). For `not` write `~`.",
+    "builtin max on non-scalar": _LANE_BY_LANE + "tl.maximum(a, b).",
+    "builtin min on non-scalar": _LANE_BY_LANE + "tl.minimum(a, b).",
+}
+
 WIDEN = "Compute it in 64 bits: give a factor `.to(tl.int64)`, as in row.to(tl.int64) * stride."
 
 BLOCKS = (
