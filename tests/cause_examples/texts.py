@@ -74,6 +74,9 @@ ACCEPTED = {
     "tl": compiled("x = tl.exp(x)"),
     "math of the host": compiled(launch="kernel[(math.ceil(3),)](x, out, 3, 8)"),
     "an index of a block": compiled("x = x[i]"),
+    "a block that has a pointer's name": compiled(
+        "x_ptr[i] = 0", "a block cannot be assigned to by index"
+    ),
     "a tuple": compiled("a = (x, x)"),
     "a return alone": compiled("return"),
     "a return of nothing in a branch": compiled("if n > 3: return"),

@@ -6,7 +6,10 @@ import ast
 import re
 import traceback
 from contextlib import suppress
+from types import FrameType
 from typing import Any
+
+from grader.backends.triton import subscripts
 
 # Triton raises some as the text that Python shows of another: NameError('x is not defined')
 _SHOWN = re.compile(r"\w+\((?P<text>'.*'|\".*\")\)", re.DOTALL)
@@ -32,10 +35,32 @@ def root_cause(error: BaseException) -> BaseException:
         located = CompilationError(*found, _plain(str(error)))
         return located.with_traceback(error.__traceback__)
     part: Any = error
+    passed = subscripts.pointers(error)
     while hasattr(part, "error_message"):
-        part.error_message = _plain(part.error_message or "")
+        part.error_message = subscripts.sentence(part, passed) or _plain(part.error_message or "")
         part = part.__cause__
-    return error
+    return _outside(error) or error
+
+
+def _outside(error: BaseException) -> BaseException | None:
+    """Return an error with plain words for a function of tl that no kernel calls."""
+    if not isinstance(error, ValueError) or "_semantic" not in str(error):
+        return None
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    library = next((i for i, each in enumerate(frames) if _is_of_language(each)), 0)
+    if library == 0:
+        return None
+    function = getattr(frames[library].f_locals.get("fn"), "__name__", "load")
+    caller, above = frames[library - 1].f_code, frames[max(library - 2, 0)].f_code
+    if caller is not above and caller.co_filename == above.co_filename:
+        said = f"{caller.co_name} uses tl.{function}, and has no @triton.jit above it"
+    else:
+        said = f"tl.{function} is called outside of a kernel"
+    return ValueError(said).with_traceback(error.__traceback__)
+
+
+def _is_of_language(frame: FrameType) -> bool:
+    return "/triton/language/" in frame.f_code.co_filename
 
 
 def _visited(error: BaseException) -> tuple[str, Any] | None:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 import torch
 import triton  # noqa: F401  imported once, before the workers are forked
 
-from grader.backends.triton import contract, launches, recording
+from grader.backends.triton import contract, launches, recording, warned
 from grader.backends.triton.compile_errors import root_cause
 from grader.backends.triton.preload import preload
 from grader.worker import contract as of_torch
@@ -51,4 +51,5 @@ def install() -> type[Compiled]:
     """
     require(of_torch.COMPILED, contract.COMPILED)
     torch.set_num_threads(1)
+    warned.install()
     return Compiled

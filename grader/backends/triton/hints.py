@@ -21,6 +21,10 @@ _NO_INDEX = (
     "A block has no single elements: x[:, None] and x[None, :] add an axis, and that is all. "
     "tl.load(pointer + offsets) reads elements of memory, tl.store writes them."
 )
+_NO_ARRAY = (
+    "A pointer is the address of the first element, not an array. Where some lanes lie past the "
+    "end, add `mask=`."
+)
 _ONE_TYPE = (
     "A variable keeps its type and shape. The message names both: fp32 is one number, as 0.0 is, "
     "and fp32[N] a vector of N. Where the loop or the other branch makes a vector, begin with "
@@ -130,13 +134,15 @@ COMPILER: dict[str, str | Advice] = {
     "must have type `constexpr": Advice("arange_not_constant", _BLOCK_SIZE),
     "exceeds triton maximum tensor numel": "A block has at most 1,048,576 elements: let a program "
     "take several smaller ones in a loop.",
-    "_semantic": "A pointer is no array: tl.load(pointer + offsets, mask=...) reads from it. "
-    "tl.max(x, axis=0) takes one block, tl.maximum(a, b) two. Elsewhere: " + _OWN_FUNCTION,
-    "__setitem__": Advice(
-        "pointer_assigned",
-        "A pointer is no array: tl.store(pointer + offsets, values, mask=...) writes to it.",
-    ),
-    "unsupported tensor index": Advice("pointer_indexed", _NO_INDEX),
+    "a pointer has no index: write tl.load": Advice("pointer_indexed", _NO_ARRAY),
+    "a pointer has no index": Advice("pointer_assigned", _NO_ARRAY),
+    "a block cannot be assigned to": "A block is changed as a whole: tl.where(condition, a, b) "
+    "takes a where the condition holds, and b elsewhere.",
+    "taken out of a block by an index": _NO_INDEX + " tl.where(condition, a, b) chooses lane by "
+    "lane.",
+    "is used like a list": "tl.load(pointer + offsets) reads elements, tl.store writes them, and "
+    "tl.sum or tl.max make one number of a block. " + _OWN_FUNCTION,
+    "unsupported tensor index": _NO_INDEX,
     "Unsupported ptr type": "The first argument is an address: a pointer that the launch passed, "
     "plus offsets.",
     "Pointer argument of": "The first argument is an address: a pointer that the launch passed, "
@@ -275,6 +281,10 @@ COMPILER: dict[str, str | Advice] = {
 }
 
 LAUNCH: dict[str, str | Advice] = {
+    "has no @triton.jit above it": "Write @triton.jit above each function that uses tl, and launch "
+    "the kernel: kernel[(programs,)](...).",
+    "is called outside of a kernel": "The functions of tl work in a kernel, which has @triton.jit "
+    "above it; the function that launches it has tensors, and uses torch.",
     "'function' object is not subscriptable": "Only a function with @triton.jit above it is a "
     "kernel, which kernel[grid](...) launches; any other is called with () alone.",
     "Cannot call @triton.jit'd outside": Advice(
@@ -303,6 +313,15 @@ LAUNCH: dict[str, str | Advice] = {
     "Torch not compiled with CUDA enabled": "The simulated GPU has no such part of torch.cuda: "
     "docs/simulated-gpu.md lists the parts that it has.",
     "out of resource: threads": "A program has at most 1,024 threads, which are 32 warps.",
+}
+
+_LANE_BY_LANE = "max and min take two numbers. Of two blocks, lane by lane, write "
+# By a part of a warning. The kernel compiles; another version of Triton may refuse it.
+WARNINGS = {
+    "Logical operators 'and' and 'or'": "`and` and `or` join two numbers. Between blocks write "
+    "`&` and `|`, with each comparison in parentheses: (0 <= i) & (i < n). For `not` write `~`.",
+    "builtin max on non-scalar": _LANE_BY_LANE + "tl.maximum(a, b).",
+    "builtin min on non-scalar": _LANE_BY_LANE + "tl.minimum(a, b).",
 }
 
 WIDEN = "Compute it in 64 bits: give a factor `.to(tl.int64)`, as in row.to(tl.int64) * stride."

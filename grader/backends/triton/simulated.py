@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from grader.backends.triton import warned
 from grader.backends.triton.compile_errors import root_cause
 from grader.backends.triton.driver import compiler
 from grader.backends.triton.driver import preload as first_compilation
@@ -99,6 +100,7 @@ def install() -> Callable[[DeviceLink | None], Simulated]:
     # that is for compiled code as well would import torch's compiler, which takes a second.
     torch.set_deterministic_debug_mode("warn")
     compiler.install()
+    warned.install()
     return Simulated
 
 

@@ -80,15 +80,11 @@ def _misuses(
         memory = "tl.zeros((BLOCK,), tl.float32)" if blocks else "cuda.shared.array(N, float32)"
         yield "python_list", f"A kernel has no Python lists of numbers: {memory} makes a block."
     parameters = {each.arg for each in kernel.args.args}
-    for node in shown if blocks else ():
+    of_block = "a block" in evidence.failure.message
+    for node in shown if blocks and not of_block else ():
         if isinstance(node, ast.Subscript) and root_of(node.value) in parameters:
-            if isinstance(node.ctx, ast.Store):
-                yield "pointer_assigned", ""
-            else:
-                yield (
-                    "pointer_indexed",
-                    "A pointer is no array: tl.load(pointer + offsets, mask=...) reads from it.",
-                )
+            stored = isinstance(node.ctx, ast.Store)
+            yield "pointer_assigned" if stored else "pointer_indexed", ""
     yield from _constants(evidence, kernel, shown)
     called = [n for n in shown if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
     hosts = {host.name for host in text.hosts}
