@@ -6,11 +6,12 @@ from functools import partial
 from typing import Any
 
 import torch
-from evidences import UNWRITTEN, evidence_of, spec_of, use
+from evidences import UNWRITTEN, evidence_of, refused, spec_of, use
 from torch import Tensor
 
-from cause_examples.example import Example, shown
+from cause_examples.example import Example, near, shown
 from grader.correctness.evidence import Evidence
+from grader.model import Failure, Frame, LaunchRef, Traced
 
 SUM = spec_of(lambda i: {"out": i["x"].sum(-1, keepdim=True)}, "x", shape=(1,))
 UPDATES = """@cuda.jit
@@ -42,6 +43,78 @@ def updates(line: str) -> Evidence:
     )
 
 
+RETURNS = """@cuda.jit(device=True)
+def total_of(value):
+    shared = cuda.shared.array(8, float32)
+    shared[cuda.threadIdx.x] = value
+    cuda.syncthreads()
+    return shared[0]
+
+@cuda.jit
+def kernel(x, out):
+    t = cuda.threadIdx.x
+    if {test}:
+        return
+    {meeting}
+    if t >= x.size:
+        return
+    out[t] = shared[t]
+
+def run(x, out):
+    kernel[1, 8](x, out)
+"""
+ENDED = (
+    "thread 0 of block 0 reads element 4 of the shared array shared, which no thread of the block "
+    "has written; 3 of its 8 threads had ended before"
+)
+NOT_A_LANE = "and that lane has ended, or is not in the block: the value could be anything"
+OUT_OF_THE_WARP = f"thread 0 gets the value of lane 16 from cuda.shfl_down_sync, {NOT_A_LANE}"
+BARRIER = "cuda.syncthreads()"
+
+
+def ends(
+    meeting: str = BARRIER,
+    test: str = "t >= x.size",
+    *,
+    kind: str = "uninitialised",
+    message: str = ENDED,
+    at: int = 13,
+) -> Evidence:
+    """A read of what a thread that has ended did not write."""
+    frame = Frame(line=at, function="kernel", code="")
+    source = RETURNS.format(test=test, meeting=meeting)
+    failure = Failure(kind=kind, message=message, frames=(frame,))
+    return refused(failure, source, SUM, "@cuda.jit", threads=True)
+
+
+VECTOR = spec_of(lambda i: {"out": i["x"] * 1.0}, "x")
+
+
+def returns(meeting: str = BARRIER, *, always: bool = False) -> Evidence:
+    """An element that is wrong in a block of too few elements, or in any."""
+
+    def kernel(inputs: Any) -> dict[str, Tensor]:
+        out = inputs["x"].clone()
+        if always or len(out) % 8:
+            out[0] += 1
+        return {"out": out}
+
+    launch = LaunchRef("kernel", (1, 1, 1), (8, 1, 1))
+    return evidence_of(
+        VECTOR,
+        kernel,
+        (7,),
+        source=RETURNS.format(test="t >= x.size", meeting=meeting),
+        decorator="@cuda.jit",
+        threads=True,
+        traced=Traced(arrays=(), launches=(launch,), accesses=(), cut=1),
+    )
+
+
+def near_return(*arguments: Any, **fields: Any) -> tuple[str, Any]:
+    return "early_return", partial(*arguments, **fields)
+
+
 EXAMPLES: dict[str, Example] = shown(
     {
         "out += the sum": (
@@ -54,5 +127,35 @@ EXAMPLES: dict[str, Example] = shown(
             partial(updates, "for i in range(x.size):\n            out[0] += x[i]"),
             6,
         ),
+        "a return before a barrier": ("early_return barrier_in_branch", ends, 12),
+        "a return before the barrier of a function": (
+            "early_return barrier_in_branch",
+            partial(ends, "t = total_of(x[t])", at=13),
+            12,
+        ),
+        "a return before a shuffle": (
+            "early_return barrier_in_branch",
+            partial(
+                ends,
+                "x = cuda.shfl_down_sync(ALL, x, 16)",
+                kind="divergent_shuffle",
+                message=OUT_OF_THE_WARP,
+            ),
+            12,
+        ),
+        "a return that only incomplete blocks reach": (
+            "early_return barrier_in_branch",
+            returns,
+            12,
+        ),
+    }
+)
+NEAR_HINTS = near(
+    {
+        "no barrier after any return": near_return(ends, "shared = x"),
+        "threads that have not ended": near_return(ends, message=ENDED.partition(";")[0]),
+        "a read in another kernel": near_return(ends, at=2),
+        "whole blocks are wrong as well": near_return(returns, always=True),
+        "incomplete blocks, and no barrier": near_return(returns, "shared = x"),
     }
 )

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 SEVERAL = {
     "added_twice",
     "block_step",
+    "early_return",
     "filled_lanes",
     "index_below_zero",
     "known_mistake",
