@@ -111,6 +111,39 @@ def returns(meeting: str = BARRIER, *, always: bool = False) -> Evidence:
     )
 
 
+THROWN = """@cuda.jit(device=True)
+def helper(value, place):
+    shared = cuda.shared.array(8, float32)
+    shared[0] = value
+    {stored}
+    cuda.syncthreads()
+    return shared[0]
+
+@cuda.jit
+def kernel(x, out):
+    t = cuda.threadIdx.x
+    value = x[t]
+    {line}
+    out[t] = value
+
+def run(x, out):
+    kernel[1, 8](x, out)
+"""
+
+
+def thrown(line: str, stored: str = "pass", decorator: str = "@cuda.jit") -> Evidence:
+    """A wrong vector, and a line whose result may go nowhere."""
+    source = THROWN.format(line=line, stored=stored).replace("@cuda.jit", decorator)
+    return evidence_of(
+        VECTOR,
+        lambda inputs: {"out": inputs["x"] ** 2 + 3},
+        (7,),
+        source=source,
+        decorator=decorator,
+        threads=decorator == "@cuda.jit",
+    )
+
+
 def near_return(*arguments: Any, **fields: Any) -> tuple[str, Any]:
     return "early_return", partial(*arguments, **fields)
 
@@ -148,6 +181,19 @@ EXAMPLES: dict[str, Example] = shown(
             returns,
             12,
         ),
+        "a shuffle in a line of its own": (
+            "value_returned",
+            partial(thrown, "cuda.shfl_down_sync(ALL, value, 16)"),
+            13,
+        ),
+        "a function's result": ("value_returned", partial(thrown, "helper(value, x)"), 13),
+        "a sum that is not kept": ("value_returned", partial(thrown, "value + x[0]"), 13),
+        "== for =": ("value_returned", partial(thrown, "out[t] == value"), 13),
+        "tl.where in a line of its own": (
+            "value_returned",
+            partial(thrown, "tl.where(t < 7, value, 0.0)", decorator="@triton.jit"),
+            13,
+        ),
     }
 )
 NEAR_HINTS = near(
@@ -156,6 +202,16 @@ NEAR_HINTS = near(
         "threads that have not ended": near_return(ends, message=ENDED.partition(";")[0]),
         "a read in another kernel": near_return(ends, at=2),
         "whole blocks are wrong as well": near_return(returns, always=True),
+        "a function that stores to what it gets": (
+            "value_returned",
+            partial(thrown, "helper(value, x)", "place[0] = value"),
+        ),
+        "an atomic maximum": ("value_returned", partial(thrown, "cuda.atomic.max(out, 0, value)")),
+        "a barrier": ("value_returned", partial(thrown, "cuda.syncthreads()")),
+        "a shuffle whose result is kept": (
+            "value_returned",
+            partial(thrown, "value += cuda.shfl_down_sync(ALL, value, 16)"),
+        ),
         "incomplete blocks, and no barrier": near_return(returns, "shared = x"),
     }
 )
