@@ -144,6 +144,39 @@ def thrown(line: str, stored: str = "pass", decorator: str = "@cuda.jit") -> Evi
     )
 
 
+STRIDES = """@cuda.jit
+def kernel(x, out, step):
+    i = {begin}
+    {loop}
+        out[i] = x[i]
+        {goes_on}
+
+def run(x, out):
+    kernel[BLOCKS, THREADS](x, out, BLOCKS * THREADS)
+"""
+
+
+def strides(
+    step: str,
+    *,
+    begin: str = "cuda.grid(1)",
+    end: str = "x.size",
+    whiles: bool = False,
+    read: str = "every element of x is read 1.83 times on average",
+) -> Evidence:
+    """A right result, of which several threads do the same elements."""
+    more = f", {step}" if step else ""
+    loop = f"while i < {end}:" if whiles else f"for i in range(i, {end}{more}):"
+    goes_on = f"i += {step}" if whiles else "pass"
+    source = STRIDES.format(begin=begin, loop=loop, goes_on=goes_on)
+    failure = Failure(kind="traffic", message=read, hint="Read once.")
+    return refused(failure, source, VECTOR, "@cuda.jit", threads=True)
+
+
+def near_stride(*arguments: Any, **fields: Any) -> tuple[str, Any]:
+    return "stride_of_one_block", partial(strides, *arguments, **fields)
+
+
 def near_return(*arguments: Any, **fields: Any) -> tuple[str, Any]:
     return "early_return", partial(*arguments, **fields)
 
@@ -194,6 +227,21 @@ EXAMPLES: dict[str, Example] = shown(
             partial(thrown, "tl.where(t < 7, value, 0.0)", decorator="@triton.jit"),
             13,
         ),
+        "a loop that goes on by a block": (
+            "stride_of_one_block repeated_access",
+            partial(strides, "cuda.blockDim.x"),
+            4,
+        ),
+        "a loop that goes on by one element": (
+            "stride_of_one_block repeated_access",
+            partial(strides, ""),
+            4,
+        ),
+        "a while that goes on by a block's threads": (
+            "stride_of_one_block repeated_access",
+            partial(strides, "THREADS", whiles=True),
+            6,
+        ),
     }
 )
 NEAR_HINTS = near(
@@ -212,6 +260,10 @@ NEAR_HINTS = near(
             "value_returned",
             partial(thrown, "value += cuda.shfl_down_sync(ALL, value, 16)"),
         ),
+        "a step of the whole grid": near_stride("cuda.blockDim.x * cuda.gridDim.x"),
+        "a step that the launch gives": near_stride("step", whiles=True),
+        "threads of each block alone": near_stride("cuda.blockDim.x", begin="cuda.threadIdx.x"),
+        "a range of each block": near_stride("THREADS", end="(cuda.blockIdx.x + 1) * 64"),
         "incomplete blocks, and no barrier": near_return(returns, "shared = x"),
     }
 )

@@ -32,6 +32,7 @@ SEVERAL = {
     "own_length",
     "part_of_a_sum",
     "program_for_each_column",
+    "stride_of_one_block",
     "swapped_in_launch",
     "tree_ends_early",
     "unscaled_program",
