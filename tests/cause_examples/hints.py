@@ -177,6 +177,49 @@ def near_stride(*arguments: Any, **fields: Any) -> tuple[str, Any]:
     return "stride_of_one_block", partial(strides, *arguments, **fields)
 
 
+EXPS = spec_of(lambda i: {"out": i["x"].exp().sum(-1)}, "x", shape=lambda i: i["x"].shape[:1])
+MAXIMA = """@triton.jit
+def kernel(x_ptr, out_ptr, columns, BLOCK: tl.constexpr):
+    highest = {first}
+    sums = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, columns, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + i, mask=i < columns, other=float("-inf"))
+        {new} = tl.maximum(highest, {among})
+        sums = sums * tl.exp(highest - new) + tl.exp(x - {new})
+        highest = {new}
+    tl.store(out_ptr, tl.sum(sums * tl.exp(highest), axis=0))
+"""
+LOWEST = 'tl.full((BLOCK,), float("-inf"), tl.float32)'
+
+
+def maxima(
+    first: str = LOWEST,
+    new: str = "new",
+    among: str = "x",
+    *,
+    wrong: float = torch.nan,
+    step: int = 8,
+) -> Evidence:
+    """Sums that are NaN, or another wrong number, where a row does not fill blocks of `step`."""
+
+    def kernel(inputs: Any) -> dict[str, Tensor]:
+        out = inputs["x"].exp().sum(-1)
+        return {"out": out if inputs["x"].shape[-1] % step == 0 else out + wrong}
+
+    return evidence_of(
+        EXPS,
+        kernel,
+        (3, 5),
+        source=MAXIMA.format(first=first, new=new, among=among),
+        uses=[use(7, "read", "x", torch.ones(3, 5), lanes=8, masked=True)],
+    )
+
+
+def near_maxima(**fields: Any) -> tuple[str, Any]:
+    return "infinite_difference", partial(maxima, **fields)
+
+
 def near_return(*arguments: Any, **fields: Any) -> tuple[str, Any]:
     return "early_return", partial(*arguments, **fields)
 
@@ -242,6 +285,12 @@ EXAMPLES: dict[str, Example] = shown(
             partial(strides, "THREADS", whiles=True),
             6,
         ),
+        "-inf from -inf in lanes past the end": ("infinite_difference masked_lanes", maxima, 9),
+        "-inf from -inf of one name": (
+            "infinite_difference masked_lanes",
+            partial(maxima, new="highest"),
+            9,
+        ),
     }
 )
 NEAR_HINTS = near(
@@ -264,6 +313,10 @@ NEAR_HINTS = near(
         "a step that the launch gives": near_stride("step", whiles=True),
         "threads of each block alone": near_stride("cuda.blockDim.x", begin="cuda.threadIdx.x"),
         "a range of each block": near_stride("THREADS", end="(cuda.blockIdx.x + 1) * 64"),
+        "one maximum for all lanes": near_maxima(among="tl.max(x, axis=0)"),
+        "maxima that begin at a number": near_maxima(first="tl.full((BLOCK,), -1e38, tl.float32)"),
+        "a sum that is no NaN": near_maxima(wrong=1.0),
+        "rows of whole blocks that are NaN": near_maxima(step=7),
         "incomplete blocks, and no barrier": near_return(returns, "shared = x"),
     }
 )

@@ -23,6 +23,7 @@ SEVERAL = {
     "early_return",
     "filled_lanes",
     "index_below_zero",
+    "infinite_difference",
     "known_mistake",
     "left_out",
     "misused_language",
