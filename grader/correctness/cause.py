@@ -17,12 +17,15 @@ OUTPUTS = (*VALUES, "never_written")
 class Explanation:
     """The sentences that a learner reads, and the line of the kernel file to look at (0: none).
 
-    `cause` replaces the name of the cause where one file recognizes several.
+    `cause` replaces the name of the cause where one file recognizes several. `message` replaces the
+    failure's own, where that misleads. An explanation that is `complete` needs no further lines.
     """
 
     hint: str
     line: int = 0
     cause: str = ""
+    message: str = ""
+    complete: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,10 @@ ROOT = Path(__file__).parents[2]
 SEVERAL = {
     "added_twice",
     "block_step",
+    "early_return",
     "filled_lanes",
     "index_below_zero",
+    "infinite_difference",
     "known_mistake",
     "left_out",
     "misused_language",
@@ -31,6 +33,7 @@ SEVERAL = {
     "own_length",
     "part_of_a_sum",
     "program_for_each_column",
+    "stride_of_one_block",
     "swapped_in_launch",
     "tree_ends_early",
     "unscaled_program",

@@ -23,7 +23,8 @@ from grader.model import discover
 KNOWN = discover(causes.__name__, "CAUSE", Cause)
 EXAMPLES: dict[str, Example] = {}
 for module in pkgutil.iter_modules(cause_examples.__path__):
-    found = getattr(import_module(f"cause_examples.{module.name}"), "EXAMPLES", {})
+    named = import_module(f"cause_examples.{module.name}")
+    found = getattr(named, "EXAMPLES", {}) | getattr(named, "NEAR_HINTS", {})
     assert not EXAMPLES.keys() & found
     EXAMPLES |= found
 SHOWN = [title for title, example in EXAMPLES.items() if example.word]

@@ -64,8 +64,12 @@ def _with_cause(failure: Failure, grading: Grading, case: Case, backend: Backend
     named, line = failure, 0
     if found is not None:
         cause, explanation = found
-        named = failure.model_copy(update={"cause": cause, "hint": explanation.hint})
+        message = explanation.message or failure.message
+        changes = {"cause": cause, "hint": explanation.hint, "message": message}
+        named = failure.model_copy(update=changes)
         line = explanation.line
+        if explanation.complete:
+            return with_line(named, grading.source, line)
     line, told = with_deciding_lines(evidence, line)
     if told:
         named = named.model_copy(update={"hint": f"{named.hint or ''} {told}".strip()})
