@@ -70,6 +70,7 @@ SPEC = Spec(
     inputs=inputs,
     reference=reference,
     tolerance=Tolerance(terms=lambda case: case.elements, magnitude=magnitude, exact=("integers",)),
+    pictured=Case((6,), "float32", draw="integers"),
     counted=Case((2099,), "float32"),
     scored=Scored(dtype="float32"),
     # A multiplication and an addition per element.

@@ -56,6 +56,7 @@ def fitted(pieces: Sequence[Piece], frame: Frame, width: int, lines: int) -> Tex
     """
     best, best_score = Text(), (-1, -1, -1)
     lowest = max(min((piece.rank for piece in pieces), default=0), 1)
+    needed = sum(piece.rank <= lowest for piece in pieces)
     ranked = sorted(range(len(pieces)), key=lambda n: (pieces[n].rank, n))
     for rows, table, edges, tight in LEVELS:
         space = Space(width, rows, table, edges)
@@ -71,7 +72,8 @@ def fitted(pieces: Sequence[Piece], frame: Frame, width: int, lines: int) -> Tex
         score = faulty, important, len(chosen)
         if score > best_score:
             best, best_score = picture, score
-        if important == sum(piece.rank <= lowest for piece in pieces):
+        # Around faults, rows matter more than what else there is.
+        if len(chosen) == len(pieces) or (faulty and important == needed):
             break
     return best
 
@@ -97,8 +99,9 @@ def _composed(
     title = None
     for number in chosen:
         if pieces[number].title != title:
+            picture.append("" if tight and title else "\n")
             title = pieces[number].title
-            picture.append("\n" + filled(title, width), style="bold")
+            picture.append(filled(title, width), style="bold")
         picture.append_text(texts[number])
     below = frame.below(picture.plain, tight)
     if left := _left(pieces, set(chosen), frame):

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from grader.model import Access, Array, Trace, index_of, range_around, size, stage, step_count
-from grader.reports.trace_strips import about_mask
+from grader.reports.trace_strips import about_mask, results_of
 from grader.reports.trace_words import (
     ALL_WELL,
     CUT,
@@ -242,7 +242,7 @@ def _act(trace: Trace, number: int) -> dict[str, Any]:
         end = min(-(-end // across) * across, lanes)
     start = range_around(end, listed, MOST_LANES).start
     return {
-        **act.model_dump(include={"launch", "step", "block", "results", "stopped"}),
+        **act.model_dump(include={"launch", "step", "block", "stopped"}),
         "kind": operation.kind,
         "line": operation.line,
         "name": operation.name,
@@ -251,6 +251,7 @@ def _act(trace: Trace, number: int) -> dict[str, Any]:
         if operation.kind == "reduce"
         else list(range(start, min(end, start + MOST_LANES))),
         "across": across,
+        "gives": results_of(trace, act),
         "mask": about_mask(trace, act),
         "scalar": not operation.shape,
     }

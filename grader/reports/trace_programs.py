@@ -15,6 +15,7 @@ from grader.reports.trace_strips import Strip, act_numbers, drawing_of, strip_of
 from grader.reports.trace_words import MARKS, launched, part_words, program_name
 
 MOST_PROGRAMS = 2
+LAST_RANK = 4
 
 Where = tuple[int, int, int]  # launch, program, step
 
@@ -42,7 +43,7 @@ def program_pieces(
             strip = strip_of(trace, number, wrong)
             name = program_name(trace.launches[launch], block)
             draw = partial(_strip, strip, width)
-            pieces.append(Piece(_title(trace, *where), name, ranks.get(number, 3), draw))
+            pieces.append(Piece(_title(trace, *where), name, ranks.get(number, LAST_RANK), draw))
     if not pieces:
         title = ", ".join(f"{one.kernel}, {launched(one)}" for one in trace.launches)
         nothing = Text("  No program touches an array.\n")
@@ -100,21 +101,21 @@ def _ranks(trace: Trace) -> dict[int, int]:
 
 
 def _ranks_of_ends(trace: Trace) -> dict[int, int]:
-    """Rank highest what the first program does first, then the last program, whose mask differs."""
+    """Rank what the first program does first, then what the last one does last, then the rest.
+
+    The two differ most: in their elements, and in their masks. What is done last is a store.
+    """
     ranks: dict[int, int] = {}
-    last = {
-        one: max(act.block for act in trace.acts if act.launch == one) for one in _acting(trace)
-    }
-    for number, act in enumerate(trace.acts):
-        if act.block == min(each.block for each in trace.acts if each.launch == act.launch):
-            ranks[number] = 1 if act.step == 0 else 2
-        elif act.block == last[act.launch]:
-            ranks[number] = 2
+    for launch in {act.launch for act in trace.acts}:
+        acts = [number for number, act in enumerate(trace.acts) if act.launch == launch]
+        blocks = {trace.acts[number].block for number in acts}
+        first, last = (
+            [number for number in acts if trace.acts[number].block == block]
+            for block in (min(blocks), max(blocks))
+        )
+        ranks |= dict.fromkeys((*first, *last), 3)
+        ranks |= {first[-1]: 2, first[0]: 1, last[-1]: 1}
     return ranks
-
-
-def _acting(trace: Trace) -> set[int]:
-    return {act.launch for act in trace.acts}
 
 
 def _programs(trace: Trace, launch: int, ranks: dict[int, int]) -> list[int]:
@@ -122,7 +123,7 @@ def _programs(trace: Trace, launch: int, ranks: dict[int, int]) -> list[int]:
     best = dict.fromkeys(mine, 9)
     for number, act in enumerate(trace.acts):
         if act.launch == launch:
-            best[act.block] = min(best[act.block], ranks.get(number, 3))
+            best[act.block] = min(best[act.block], ranks.get(number, LAST_RANK))
     ends = set(mine[:1] + mine[-1:])
     ranked = sorted(mine, key=lambda block: (best[block], block not in ends, block))
     return ranked[:MOST_PROGRAMS]
@@ -135,9 +136,9 @@ def _steps(
     chosen: Sequence[tuple[int, int]],
     ranks: dict[int, int],
 ) -> list[int]:
-    """Return the steps of a program to draw: those with faults, in order, then the others."""
+    """Return the steps of a program to draw: those of the lowest ranks first."""
     best: dict[int, int] = {}
     for number, act in enumerate(trace.acts):
         if (act.launch, act.block) == (launch, block) and (launch, act.step) in chosen:
-            best[act.step] = min(best.get(act.step, 9), ranks.get(number, 3))
-    return sorted(best, key=lambda step: (best[step] > 0, step))
+            best[act.step] = min(best.get(act.step, 9), ranks.get(number, LAST_RANK))
+    return sorted(best, key=lambda step: (best[step], step))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -19,6 +20,9 @@ VERBS = {"load": "reads", "store": "writes", "atomic": "updates", "reduce": "giv
 MASKED = "·"
 MOST_RESULTS = 8
 WIDEST_LABEL = 12
+_ARGUMENTS = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # in which calls nest twice
+REDUCTION = re.compile(rf"\b\w+\.(?:max|min|sum|xor_sum|argmax|argmin|reduce)\({_ARGUMENTS}\)")
+LONGEST_CODE = 200
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def drawing_of(strip: Strip, width: int, rows: int) -> Text:
     code = strip.trace.source[operation.line - 1].strip() if operation.line else operation.kind
     text.append(_cut(line + code, width) + "\n")
     if operation.kind == "reduce":
-        text.append(_cut(INDENT + _results(strip), width) + "\n")
+        text.append(_cut(INDENT + results_of(strip.trace, act), width) + "\n")
     elif prod(strip.shape) == 1 and strip.lanes:
         text.append_text(_scalar(strip, width))
     elif len(strip.shape) > 1 and strip.lanes:
@@ -75,10 +79,18 @@ def _cut(line: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + GAP
 
 
-def _results(strip: Strip) -> str:
-    shown = [brief_value(value) for value in strip.act.results[:MOST_RESULTS]]
-    more = prod(strip.shape) - len(shown)
-    return f"gives {'  '.join(shown)}{f' and {more:,} more' if more > 0 else ''}"
+def results_of(trace: Trace, act: Act) -> str:
+    """Write `tl.max(x, axis=0) gives 1`: the value of a line may be another than its reduction's.
+
+    Where the line does not say which reduction it is, none is named.
+    """
+    operation = trace.operations[act.operation]
+    shown = [brief_value(value) for value in act.results[:MOST_RESULTS]]
+    more = prod(operation.shape) - len(shown)
+    line = trace.source[operation.line - 1] if operation.line else ""
+    calls = REDUCTION.findall(line[:LONGEST_CODE])
+    who = f"{calls[0]} " if len(calls) == 1 else ""
+    return f"{who}gives {'  '.join(shown)}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def _scalar(strip: Strip, width: int) -> Text:

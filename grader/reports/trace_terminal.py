@@ -89,7 +89,8 @@ def drawing(
             Piece("at the end", array.name, 0, partial(_wrong_output, trace, array))
             for array in _wrong_outputs(trace)
         ]
-    all_drawn = f"`grader show {trace.exercise} --trace --html FILE` draws all"
+    command = f"grader show {trace.exercise} --trace " if brief else ""
+    all_drawn = f"`{command}--html FILE` draws all"
     frame = Frame(
         Text.assemble((trace.exercise, "bold"), f" · {trace.case}\n"),
         lambda above, tight: _below(trace, above, width, (brief, tight), sentences),

@@ -51,7 +51,7 @@ SPEC = Spec(
         Budget("loads", most=1, best=1),
         Budget("stores", most=1, best=1),
     ),
-    pictured=Case((50,), "float32", draw="integers"),
+    pictured=Case((70,), "float32", draw="integers"),
     hints=(
         "Program 0 has the elements 0 to 63, program 1 those from 64 to 127. Where does program p "
         "begin?",

@@ -61,7 +61,7 @@ SPEC = Spec(
         Budget("stores", most=1, best=1),
         Budget("bytes", most=6144, best=4224),
     ),
-    pictured=Case((5, 9), "float32", draw="integers"),
+    pictured=Case((18, 36), "float32", draw="integers"),
     hints=(
         "`row` has 16 numbers and `column` 32. `row[:, None]` stands upright, 16 by 1, and "
         "`column[None, :]` lies flat, 1 by 32. An operation of the two makes a tile, 16 by 32.",

@@ -69,7 +69,7 @@ SPEC = Spec(
         Budget("loads", most=8, best=8),
         Budget("stores", most=2, best=2),
     ),
-    pictured=Case((1, 20), "float32", draw="integers"),
+    pictured=Case((2, 150), "float32", draw="integers"),
     hints=(
         "`for start in range(0, columns, 128)` walks along the row, and `offsets = start + lanes` "
         "are the columns of one block. Those below `columns` exist.",

@@ -211,7 +211,7 @@ def test_of_a_large_case_the_first_accesses_are_kept(traced):
 
 def test_the_smallest_edge_is_drawn_where_no_case_is_named():
     dot = catalog.find(ROOT, "02_dot_reduction").spec
-    assert pictured(dot) == Case((1,), "float32")
+    assert pictured(replace(dot, pictured=None)) == Case((1,), "float32")
     assert pictured(TRANSPOSE.spec) == TRANSPOSE.spec.pictured
 
 

@@ -67,7 +67,7 @@ def test_of_many_steps_those_with_a_fault_are_drawn():
         True,
         False,
     ]
-    page = f"`grader show {one.exercise} --trace --html FILE` draws all"
+    page = "`--html FILE` draws all"
     assert f"5 more parts are not drawn; {page}" in text.replace("\n", " ")
 
 
@@ -395,3 +395,26 @@ def test_of_many_faults_the_first_are_told_and_the_others_counted():
 )
 def test_a_launch_in_words(grid: tuple[int, int, int], block: tuple[int, int, int], words: str):
     assert trace_words.launched(Launch(kernel="k", grid=grid, block=block)) == words
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("y = tl.exp(x - tl.max(x, axis=0))", "tl.max(x, axis=0) gives 1.25"),
+        (
+            "low = tl.min(tl.where(m, f(x), 0.0), axis=0)",
+            "tl.min(tl.where(m, f(x), 0.0), axis=0) gives 1.25",
+        ),
+        ("y = x / x.sum(axis=0)", "x.sum(axis=0) gives 1.25"),
+        ("y = top(x)", "gives 1.25"),
+        ("y = tl.max(x, 0) - tl.min(x, 0)", "gives 1.25"),
+        ("y = tl.max(", "gives 1.25"),
+    ],
+)
+def test_a_reduction_is_named_where_its_line_has_one(line: str, named: str):
+    one = traces.loop_over_blocks()
+    source = [*one.source]
+    source[11] = line
+    text = drawing(one.model_copy(update={"source": tuple(source)})).plain
+    below = text.partition(f"  12  {line}\n")[2].splitlines()[0].strip()
+    assert below.startswith(named)

@@ -244,7 +244,7 @@ function buildAct(act) {
     node.append(make("u", "", blockName(act.launch, act.block)));
   }
   node.append(code);
-  if (act.kind === "reduce") node.append(make("p", "", `gives ${act.results.join("  ")}`));
+  if (act.kind === "reduce") node.append(make("p", "", act.gives));
   const grid = make("div", "lanes");
   grid.style.gridTemplateColumns = `repeat(${act.across || Math.min(act.lanes.length, 8)}, auto)`;
   for (const lane of act.lanes) {
