@@ -132,6 +132,21 @@ def depends_on(kernel: ast.FunctionDef, node: ast.AST, *names: str) -> bool:
     return False
 
 
+ALIKE = (
+    "has no number of the program in its address, so all programs load the same elements. Does "
+    "each need elements of its own?"
+)
+
+
+def loads_alike(kernel: ast.FunctionDef | None, line: int) -> bool:
+    """Say whether a line loads the same elements in all programs of a kernel that numbers them."""
+    if kernel is None or not calls(kernel, "program_id"):
+        return False
+    loads = [call for call in accesses(kernel, line) if last_name(call.func) == "load"]
+    addresses = [call.args[0] for call in loads]
+    return bool(loads) and not any(depends_on(kernel, each, "program_id") for each in addresses)
+
+
 def _giving(statement: ast.stmt) -> ast.AST:
     """Return the part of an assignment or a loop's head that gives the value."""
     if isinstance(statement, ast.For):

@@ -57,6 +57,7 @@ ARRAY_AS_SIZE = (
     "A launch is kernel[blocks, threads](...) with two numbers, or tuples of numbers: neither may "
     "be an array, whose length is a.size, nor None, which a function without `return` gives."
 )
+ELEMENTS = "A kernel works with single elements, such as a[i], not with whole arrays."
 # By a part of an error of Python, numpy or the simulator that does not name the mistake.
 EXCEPTIONS: dict[str, str | Advice] = {
     "'function' object is not subscriptable": "Only a function with @cuda.jit above it is a "
@@ -84,7 +85,8 @@ EXCEPTIONS: dict[str, str | Advice] = {
     ),
     "only integers, slices": "An index must be a whole number: cuda.threadIdx, for example, has "
     "the parts .x, .y and .z, and / gives no whole number, but // does.",
-    "'Array'": "A kernel works with single elements, such as a[i], not with whole arrays.",
+    "'Array'": ELEMENTS,
+    "must be real number, not": ELEMENTS,
     "griddim must be": "The number of blocks must be whole, or a tuple of such numbers: / gives "
     "no whole number, but // does.",
     "blockdim must be": "The number of threads must be whole, or a tuple of such numbers: / "
@@ -117,6 +119,9 @@ REFUSED: dict[str, str | Advice] = {
     "more kernels than are compiled": "Other types of arguments make another kernel, and so does "
     "another number of threads in a block: launch all blocks with the same.",
     "takes no (bool)": "A vote takes a whole number here: write 1 if x > 0 else 0 for x > 0.",
+    "works on numbers, and here it gets": "A thread takes single elements, such as a[i]. A loop "
+    "over them finds the largest with `highest = max(highest, a[i])`, and the sum with "
+    "`total += a[i]`.",
     "cuda.atomic.inc": "cuda.atomic.inc and dec take arrays of uint32 and uint64; "
     "cuda.atomic.add takes others, too.",
     "cuda.atomic.dec": "cuda.atomic.inc and dec take arrays of uint32 and uint64; "

@@ -64,7 +64,10 @@ def _no_implementation(function: str, called: str, rest: str) -> str:
             return f"{value} cannot be stored in an element of {whole}"
         case _, [one, other] if name in _SIGNS:
             return f"there is no {_SIGNS[name]} of {one} and {other}"
-    return f"{_public(function, name)} takes no ({', '.join(types)}){because}"
+    called = _public(function, name)
+    if not called.startswith("cuda.") and any("array of" in each for each in types):
+        return f"{called} works on numbers, and here it gets {' and '.join(types)}"
+    return f"{called} takes no ({', '.join(types)}){because}"
 
 
 def _public(function: str, name: str) -> str:

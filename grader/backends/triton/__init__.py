@@ -40,8 +40,8 @@ BACKEND = Backend(
         faults={
             "compile": "Triton could not compile the kernel; the line it names is the place to "
             "look.",
-            "out_of_bounds": "If the addresses are as you meant, mask off the indices that lie "
-            "outside of the array: in a table, by row and column.",
+            "out_of_bounds": "If the address is as you meant, mask off the lanes outside of the "
+            "array, as `mask=offsets < n` does.",
             "race": "Give each element to one program: does its number take part in the address?",
             "too_many_operations": BLOCKS,
             "wrapped_offset": WIDEN,

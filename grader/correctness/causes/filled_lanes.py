@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.correctness.cause import Cause, Explanation
@@ -33,11 +34,23 @@ def explain(evidence: Evidence) -> Explanation | None:
     for lanes in sorted({use.lanes for use in filled}):
         if _only_short_rows(evidence, lanes):
             line = filled[0].line if entered is None else entered.load
-            return Explanation(_said(evidence, filled[0], entered, lanes), line, "masked_lanes")
+            summed = _exponentials(entries, entered)
+            said = _said(evidence, filled[0], entered, summed, lanes)
+            return Explanation(said, line, "masked_lanes")
     return None
 
 
-def _said(evidence: Evidence, use: Use, entered: Entry | None, lanes: int) -> str:
+def _exponentials(entries: Sequence[Entry], entered: Entry | None) -> Entry | None:
+    """Return the sum that the exponentials of lanes enter which have entered a maximum."""
+    if entered is None or entered.reduction != "maximum":
+        return None
+    same = [each for each in entries if each.load == entered.load and each.reduction == "sum"]
+    return next((each for each in same if each.value != each.filled), None)
+
+
+def _said(
+    evidence: Evidence, use: Use, entered: Entry | None, summed: Entry | None, lanes: int
+) -> str:
     found = (
         f"The output is right where rows fill whole blocks of {lanes:,}, and wrong where lanes "
         "are left over. "
@@ -51,9 +64,14 @@ def _said(evidence: Evidence, use: Use, entered: Entry | None, lanes: int) -> st
     fill = f"{evidence.quoted(entered.load)} fills those, and they enter the {entered.reduction}"
     if entered.reduction == "sum" and entered.value != entered.filled:
         return found + f'{fill} {where}: give `other=float("-inf")`, whose exponential adds 0.'
+    if summed is not None:
+        return found + (
+            f"{fill} at line {entered.line} and the sum at line {summed.line}: give "
+            '`other=float("-inf")`, which changes no maximum, and whose exponential adds 0.'
+        )
     return found + (
-        f"{fill} {where}, where they must be {needed(entered.reduction)}: give another `other=`, "
-        "or replace them with tl.where."
+        f"{fill} {where}, which they must not change: give `other={needed(entered.reduction)}`, "
+        "or replace them there with tl.where."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.correctness.addresses import ALIKE, loads_alike
 from grader.correctness.cause import OUTPUTS, Cause, Explanation
 from grader.correctness.evidence import Evidence
 from grader.correctness.undefined import explain_origin, reaches
@@ -16,6 +17,8 @@ def explain(evidence: Evidence) -> Explanation | None:
         if output is None or bad is None or not reaches(output, bad):
             continue
         hint, line = explain_origin(origin, evidence.source)
+        if not origin.combined and loads_alike(evidence.text.around(line), line):
+            hint += f" Line {line} {ALIKE}"
         return Explanation(hint, line, UNWRITTEN if origin.array else "")
     return None
 

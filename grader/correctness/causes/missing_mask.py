@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from grader.correctness.addresses import arguments_of, grid_of
+from grader.correctness.addresses import ALIKE, arguments_of, grid_of, loads_alike
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
 from grader.correctness.source import (
@@ -268,7 +268,12 @@ def _lets_length_through(comparison: ast.Compare, function: ast.FunctionDef) -> 
 def _without_mask(evidence: Evidence, line: int) -> Explanation | None:
     if "is the address right" in evidence.failure.message:
         return None
-    return Explanation(evidence.failure.hint or "", line)
+    said = [evidence.failure.hint or ""]
+    if "mask off" in said[0] and len(evidence.spec.largest) > 1:
+        said.append("In a table, mask by row and column.")
+    if not evidence.threads and loads_alike(evidence.text.around(line), line):
+        said.insert(0, f"{evidence.quoted(line)} {ALIKE}")
+    return Explanation(" ".join(said), line)
 
 
 CAUSE = Cause(

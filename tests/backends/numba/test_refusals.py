@@ -80,7 +80,7 @@ def test_an_error_that_no_compiler_raised_stays_as_it_is():
         (
             "No implementation of function Function(<function npy_max at 0x7f00>) found for "
             "signature:\n \n >>> npy_max(array(float32, 1d, C))\n \nThere are 2 candidate",
-            "max takes no (an array of float32)",
+            "max works on numbers, and here it gets an array of float32",
         ),
         ("something that nobody foresaw\nin two lines\n\nDuring: pass", "something that nobody "
          "foresaw in two lines"),

@@ -185,8 +185,10 @@ class Array:
         plain = (arg._all(site) if isinstance(arg, Array) else arg for arg in args)
         return getattr(ufunc, method)(*plain, **kwargs)
 
-    def _reduced(self, name: str, site: Site) -> Any:
+    def _reduced(self, name: str, site: Site, **options: Any) -> Any:
         """Let the running thread alone read all elements, as the loop that numba compiles does."""
+        if options:  # numpy passes some
+            raise TypeError(f"the {name} of a whole array cannot be simulated")
         return getattr(self._all(site), name)()
 
     def __getattr__(self, name: str) -> Any:
