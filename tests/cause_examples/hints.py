@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import torch
-from evidences import UNWRITTEN, evidence_of, refused, spec_of, use
+from evidences import UNWRITTEN, evidence_of, refused, spec_of, use, witness_of
 from torch import Tensor
 
 from cause_examples.example import Example, near, shown
@@ -220,6 +221,50 @@ def near_maxima(**fields: Any) -> tuple[str, Any]:
     return "infinite_difference", partial(maxima, **fields)
 
 
+TABLE = spec_of(lambda i: {"out": i["x"] * 1.0}, "x")
+STRIDE = """@triton.jit
+def kernel(x_ptr, out_ptr, stride, n, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * stride + i, mask=i < n)
+    tl.store(out_ptr + row * stride + i, x, mask=i < n)
+
+def run(x, out):
+    kernel[(x.shape[0],)](x, out, x.stride(0), x.shape[1], BLOCK=8)
+"""
+
+
+def one_stride(kind: str, message: str, at: int = 0, beside: str = "") -> Evidence:
+    """A table with gaps between rows; the kernel uses the stride of one argument for both."""
+
+    def kernel(inputs: Any) -> dict[str, Tensor]:
+        return {"out": inputs["x"] + torch.arange(3)[:, None]}
+
+    right = partial(witness_of, TABLE, lambda inputs: {"out": inputs["x"]})
+    evidence = evidence_of(
+        TABLE,
+        kernel,
+        (3, 4),
+        source=STRIDE,
+        attempt=right,
+        uses=[
+            use(
+                4 if beside == "x" else 5,
+                "read" if beside == "x" else "write",
+                beside,
+                torch.ones(3, 4),
+                beside=True,
+            )
+        ]
+        if beside
+        else [],
+    )
+    frames = (Frame(line=at, function="kernel", code=""),) if at else ()
+    failure = Failure(kind=kind, message=message, frames=frames)
+    main = evidence.main
+    padded = replace(main, case=replace(main.case, pad=3))
+    return replace(evidence, failure=failure, case=padded)
+
+
 def near_return(*arguments: Any, **fields: Any) -> tuple[str, Any]:
     return "early_return", partial(*arguments, **fields)
 
@@ -290,6 +335,35 @@ EXAMPLES: dict[str, Example] = shown(
             "infinite_difference masked_lanes",
             partial(maxima, new="highest"),
             9,
+        ),
+        "out has another stride": (
+            "row_stride",
+            partial(
+                one_stride,
+                "stray_write",
+                "the kernel wrote between the rows of out: 4 elements past the end of row 0",
+                5,
+            ),
+            5,
+        ),
+        "x has another stride": (
+            "row_stride",
+            partial(
+                one_stride,
+                "out_of_bounds",
+                "load reads 2 elements past the end of x (x spans 5 elements)",
+                4,
+            ),
+            4,
+        ),
+        "x is read between its rows": (
+            "row_stride",
+            partial(one_stride, "value", "out[1, 0] is wrong", beside="x"),
+            4,
+        ),
+        "a stride that nobody saw": (
+            "row_stride",
+            partial(one_stride, "value", "out[1, 0] is wrong"),
         ),
     }
 )
