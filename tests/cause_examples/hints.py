@@ -265,6 +265,57 @@ def one_stride(kind: str, message: str, at: int = 0, beside: str = "") -> Eviden
     return replace(evidence, failure=failure, case=padded)
 
 
+BIAS = spec_of(lambda i: {"out": i["x"] + i["bias"][0]}, "x", "bias")
+TILE = """@triton.jit
+def kernel(x_ptr, bias_ptr, out_ptr, rows, columns):
+    row = tl.program_id(0) * 16 + tl.arange(0, 16)
+    column = tl.program_id(1) * 32 + tl.arange(0, 32)
+    offsets = row[:, None] * columns + column[None, :]
+    inside = (row[:, None] < rows) & (column[None, :] < columns)
+    x = tl.load(x_ptr + offsets, mask=inside)
+    bias = tl.load({address}, mask={mask})
+    tl.store(out_ptr + offsets, {value}, mask=inside)
+"""
+ADDRESS = "bias_ptr + column"
+NO_SHAPE = "the kernel cannot be compiled: Expected pointer argument to have shape [1, 16, 32]"
+
+
+def shapes(
+    mask: str,
+    address: str = ADDRESS,
+    value: str = "x + bias[None, :]",
+    message: str = NO_SHAPE,
+) -> Evidence:
+    source = TILE.format(address=address, mask=mask, value=value)
+    frame = Frame(line=9, function="kernel", code="")
+    failure = Failure(kind="compile", message=message, frames=(frame,), hint="Compare the shapes.")
+    return refused(failure, source, BIAS)
+
+
+def bounds(mask: str, read: int = 1, address: str = ADDRESS) -> Evidence:
+    """Elements of bias that are never read, from the given one on."""
+
+    def kernel(inputs: Any) -> dict[str, Tensor]:
+        return {"out": torch.where(torch.arange(3) < 1, inputs["x"] + inputs["bias"][0], torch.nan)}
+
+    return evidence_of(
+        BIAS,
+        kernel,
+        (2, 3),
+        source=TILE.format(address=address, mask=mask, value="x + bias[None, :]"),
+        uses=[
+            use(7, "read", "x", torch.ones(2, 3), lanes=512, masked=True),
+            use(8, "read", "bias", torch.arange(3).expand(2, 3) < read, lanes=32, masked=True),
+            use(9, "write", "out", torch.ones(2, 3), lanes=512, masked=True),
+        ],
+        complete=True,
+    )
+
+
+def near_mask(*arguments: Any, **fields: Any) -> tuple[str, Any]:
+    return "load_mask", partial(*arguments, **fields)
+
+
 def near_return(*arguments: Any, **fields: Any) -> tuple[str, Any]:
     return "early_return", partial(*arguments, **fields)
 
@@ -365,6 +416,17 @@ EXAMPLES: dict[str, Example] = shown(
             "row_stride",
             partial(one_stride, "value", "out[1, 0] is wrong"),
         ),
+        "a mask of a tile for a row": ("load_mask mask_shape", partial(shapes, "inside"), 8),
+        "a mask of a column for a row": (
+            "load_mask mask_shape",
+            partial(shapes, "row[:, None] < rows"),
+            8,
+        ),
+        "a mask that compares columns with rows": (
+            "load_mask never_read",
+            partial(bounds, "column < rows"),
+            8,
+        ),
     }
 )
 NEAR_HINTS = near(
@@ -391,6 +453,12 @@ NEAR_HINTS = near(
         "maxima that begin at a number": near_maxima(first="tl.full((BLOCK,), -1e38, tl.float32)"),
         "a sum that is no NaN": near_maxima(wrong=1.0),
         "rows of whole blocks that are NaN": near_maxima(step=7),
+        "a mask of a tile for a tile": near_mask(shapes, "inside", "bias_ptr + column[None, :]"),
+        "a mask of as many axes": near_mask(shapes, "row < rows"),
+        "what is loaded is not used": near_mask(shapes, "inside", value="x"),
+        "another error of the compiler": near_mask(shapes, "inside", message="no such name"),
+        "masks of one bound": near_mask(bounds, "column < columns"),
+        "another bound, and all is read": near_mask(bounds, "column < rows", read=3),
         "incomplete blocks, and no barrier": near_return(returns, "shared = x"),
     }
 )
