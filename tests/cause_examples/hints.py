@@ -316,6 +316,41 @@ def near_mask(*arguments: Any, **fields: Any) -> tuple[str, Any]:
     return "load_mask", partial(*arguments, **fields)
 
 
+SOFTMAX = spec_of(lambda i: {"out": i["x"].softmax(-1)}, "x")
+FROM_0 = """LOWEST = 0.0
+
+@cuda.jit
+def kernel(x, out):
+    row = cuda.blockIdx.x
+    total = float32(0.0)
+    highest = {first}
+    for column in range(x.shape[1]):
+        highest = max(highest, x[row, column])
+    for column in range(x.shape[1]):
+        total += math.exp(x[row, column] - highest)
+"""
+
+
+def from_0(first: str) -> Evidence:
+    """A maximum of threads that begins at 0: rows of elements below it are wrong."""
+
+    def kernel(inputs: Any) -> dict[str, Tensor]:
+        x = inputs["x"]
+        low = (x < 0).all(1, keepdim=True)
+        return {"out": torch.where(low, torch.nan, x.softmax(-1))}
+
+    return evidence_of(
+        SOFTMAX,
+        kernel,
+        (3, 1),
+        (4, 9),
+        given={"x": torch.tensor([[-5.0], [-1.0], [-2.0]])},
+        source=FROM_0.format(first=first),
+        decorator="@cuda.jit",
+        threads=True,
+    )
+
+
 def near_return(*arguments: Any, **fields: Any) -> tuple[str, Any]:
     return "early_return", partial(*arguments, **fields)
 
@@ -426,6 +461,16 @@ EXAMPLES: dict[str, Example] = shown(
             "load_mask never_read",
             partial(bounds, "column < rows"),
             8,
+        ),
+        "a thread's maximum that begins at 0": (
+            "negative_inputs",
+            partial(from_0, "float32(0.0)"),
+            7,
+        ),
+        "a thread's maximum that begins at a constant": (
+            "negative_inputs",
+            partial(from_0, "float32(LOWEST)"),
+            7,
         ),
     }
 )
