@@ -117,8 +117,7 @@ def failure_from(mismatch: Mismatch, backend: str, numbers: Numbers | None = Non
         hint = (
             "An infinity comes from a result too large for its type (exp(100) in float32, or a "
             "loop that runs too often), from a division by 0, from a highest or lowest value "
-            'that begins as one and is never replaced, or from other=float("-inf") in a sum or a '
-            "minimum."
+            "that begins as one and is never replaced, or from -inf that enters a sum or a minimum."
         )
     return Failure(
         kind=mismatch.kind,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import torch
-from evidences import UNWRITTEN, evidence_of, refused, spec_of, use
+from evidences import UNWRITTEN, evidence_of, refused, spec_of, use, witness_of
 from torch import Tensor
 
 from cause_examples.example import Example, near, shown
@@ -220,6 +221,136 @@ def near_maxima(**fields: Any) -> tuple[str, Any]:
     return "infinite_difference", partial(maxima, **fields)
 
 
+TABLE = spec_of(lambda i: {"out": i["x"] * 1.0}, "x")
+STRIDE = """@triton.jit
+def kernel(x_ptr, out_ptr, stride, n, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * stride + i, mask=i < n)
+    tl.store(out_ptr + row * stride + i, x, mask=i < n)
+
+def run(x, out):
+    kernel[(x.shape[0],)](x, out, x.stride(0), x.shape[1], BLOCK=8)
+"""
+
+
+def one_stride(kind: str, message: str, at: int = 0, beside: str = "") -> Evidence:
+    """A table with gaps between rows; the kernel uses the stride of one argument for both."""
+
+    def kernel(inputs: Any) -> dict[str, Tensor]:
+        return {"out": inputs["x"] + torch.arange(3)[:, None]}
+
+    right = partial(witness_of, TABLE, lambda inputs: {"out": inputs["x"]})
+    evidence = evidence_of(
+        TABLE,
+        kernel,
+        (3, 4),
+        source=STRIDE,
+        attempt=right,
+        uses=[
+            use(
+                4 if beside == "x" else 5,
+                "read" if beside == "x" else "write",
+                beside,
+                torch.ones(3, 4),
+                beside=True,
+            )
+        ]
+        if beside
+        else [],
+    )
+    frames = (Frame(line=at, function="kernel", code=""),) if at else ()
+    failure = Failure(kind=kind, message=message, frames=frames)
+    main = evidence.main
+    padded = replace(main, case=replace(main.case, pad=3))
+    return replace(evidence, failure=failure, case=padded)
+
+
+BIAS = spec_of(lambda i: {"out": i["x"] + i["bias"][0]}, "x", "bias")
+TILE = """@triton.jit
+def kernel(x_ptr, bias_ptr, out_ptr, rows, columns):
+    row = tl.program_id(0) * 16 + tl.arange(0, 16)
+    column = tl.program_id(1) * 32 + tl.arange(0, 32)
+    offsets = row[:, None] * columns + column[None, :]
+    inside = (row[:, None] < rows) & (column[None, :] < columns)
+    x = tl.load(x_ptr + offsets, mask=inside)
+    bias = tl.load({address}, mask={mask})
+    tl.store(out_ptr + offsets, {value}, mask=inside)
+"""
+ADDRESS = "bias_ptr + column"
+NO_SHAPE = "the kernel cannot be compiled: Expected pointer argument to have shape [1, 16, 32]"
+
+
+def shapes(
+    mask: str,
+    address: str = ADDRESS,
+    value: str = "x + bias[None, :]",
+    message: str = NO_SHAPE,
+) -> Evidence:
+    source = TILE.format(address=address, mask=mask, value=value)
+    frame = Frame(line=9, function="kernel", code="")
+    failure = Failure(kind="compile", message=message, frames=(frame,), hint="Compare the shapes.")
+    return refused(failure, source, BIAS)
+
+
+def bounds(mask: str, read: int = 1, address: str = ADDRESS) -> Evidence:
+    """Elements of bias that are never read, from the given one on."""
+
+    def kernel(inputs: Any) -> dict[str, Tensor]:
+        return {"out": torch.where(torch.arange(3) < 1, inputs["x"] + inputs["bias"][0], torch.nan)}
+
+    return evidence_of(
+        BIAS,
+        kernel,
+        (2, 3),
+        source=TILE.format(address=address, mask=mask, value="x + bias[None, :]"),
+        uses=[
+            use(7, "read", "x", torch.ones(2, 3), lanes=512, masked=True),
+            use(8, "read", "bias", torch.arange(3).expand(2, 3) < read, lanes=32, masked=True),
+            use(9, "write", "out", torch.ones(2, 3), lanes=512, masked=True),
+        ],
+        complete=True,
+    )
+
+
+def near_mask(*arguments: Any, **fields: Any) -> tuple[str, Any]:
+    return "load_mask", partial(*arguments, **fields)
+
+
+SOFTMAX = spec_of(lambda i: {"out": i["x"].softmax(-1)}, "x")
+FROM_0 = """LOWEST = 0.0
+
+@cuda.jit
+def kernel(x, out):
+    row = cuda.blockIdx.x
+    total = float32(0.0)
+    highest = {first}
+    for column in range(x.shape[1]):
+        highest = max(highest, x[row, column])
+    for column in range(x.shape[1]):
+        total += math.exp(x[row, column] - highest)
+"""
+
+
+def from_0(first: str) -> Evidence:
+    """A maximum of threads that begins at 0: rows of elements below it are wrong."""
+
+    def kernel(inputs: Any) -> dict[str, Tensor]:
+        x = inputs["x"]
+        low = (x < 0).all(1, keepdim=True)
+        return {"out": torch.where(low, torch.nan, x.softmax(-1))}
+
+    return evidence_of(
+        SOFTMAX,
+        kernel,
+        (3, 1),
+        (4, 9),
+        given={"x": torch.tensor([[-5.0], [-1.0], [-2.0]])},
+        source=FROM_0.format(first=first),
+        decorator="@cuda.jit",
+        threads=True,
+    )
+
+
 def near_return(*arguments: Any, **fields: Any) -> tuple[str, Any]:
     return "early_return", partial(*arguments, **fields)
 
@@ -291,6 +422,56 @@ EXAMPLES: dict[str, Example] = shown(
             partial(maxima, new="highest"),
             9,
         ),
+        "out has another stride": (
+            "row_stride",
+            partial(
+                one_stride,
+                "stray_write",
+                "the kernel wrote between the rows of out: 4 elements past the end of row 0",
+                5,
+            ),
+            5,
+        ),
+        "x has another stride": (
+            "row_stride",
+            partial(
+                one_stride,
+                "out_of_bounds",
+                "load reads 2 elements past the end of x (x spans 5 elements)",
+                4,
+            ),
+            4,
+        ),
+        "x is read between its rows": (
+            "row_stride",
+            partial(one_stride, "value", "out[1, 0] is wrong", beside="x"),
+            4,
+        ),
+        "a stride that nobody saw": (
+            "row_stride",
+            partial(one_stride, "value", "out[1, 0] is wrong"),
+        ),
+        "a mask of a tile for a row": ("load_mask mask_shape", partial(shapes, "inside"), 8),
+        "a mask of a column for a row": (
+            "load_mask mask_shape",
+            partial(shapes, "row[:, None] < rows"),
+            8,
+        ),
+        "a mask that compares columns with rows": (
+            "load_mask never_read",
+            partial(bounds, "column < rows"),
+            8,
+        ),
+        "a thread's maximum that begins at 0": (
+            "negative_inputs",
+            partial(from_0, "float32(0.0)"),
+            7,
+        ),
+        "a thread's maximum that begins at a constant": (
+            "negative_inputs",
+            partial(from_0, "float32(LOWEST)"),
+            7,
+        ),
     }
 )
 NEAR_HINTS = near(
@@ -317,6 +498,12 @@ NEAR_HINTS = near(
         "maxima that begin at a number": near_maxima(first="tl.full((BLOCK,), -1e38, tl.float32)"),
         "a sum that is no NaN": near_maxima(wrong=1.0),
         "rows of whole blocks that are NaN": near_maxima(step=7),
+        "a mask of a tile for a tile": near_mask(shapes, "inside", "bias_ptr + column[None, :]"),
+        "a mask of as many axes": near_mask(shapes, "row < rows"),
+        "what is loaded is not used": near_mask(shapes, "inside", value="x"),
+        "another error of the compiler": near_mask(shapes, "inside", message="no such name"),
+        "masks of one bound": near_mask(bounds, "column < columns"),
+        "another bound, and all is read": near_mask(bounds, "column < rows", read=3),
         "incomplete blocks, and no barrier": near_return(returns, "shared = x"),
     }
 )

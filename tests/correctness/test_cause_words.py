@@ -26,6 +26,7 @@ SEVERAL = {
     "infinite_difference",
     "known_mistake",
     "left_out",
+    "load_mask",
     "misused_language",
     "nothing_on_the_gpu",
     "one_program",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from functools import partial
 
 from torch import Tensor
@@ -9,7 +11,7 @@ from torch import Tensor
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.causes.formula import is_elementwise
 from grader.correctness.evidence import Evidence, Witness, exactly
-from grader.correctness.source import bare_exponentials
+from grader.correctness.source import assigned, bare_exponentials, calls, names_in
 
 FEWEST = 4  # elements below 0 that are wrong, and others that are right; fewer may be chance
 MOST_BELOW = 0.9  # of the elements below 0 are wrong: some results may be right by chance
@@ -28,8 +30,9 @@ def explain(evidence: Evidence) -> Explanation | None:
     if evidence.holds(_is_0_for_less) and len(evidence.witnesses) > 1:
         return Explanation(
             "Wrong is the output only where it should be below 0, and there it is 0: a maximum "
-            'that begins at 0 stays there. Begin with float("-inf"), or with the first element.',
-            evidence.text.first_line(*STARTS) or evidence.line_of(evidence.bad[0]),
+            f"that begins at 0 stays there. Begin with {_lowest(evidence)}, or with the first "
+            f"element.{_constant(evidence)}",
+            _begin(evidence),
         )
     if all(is_elementwise(w, name) for w in evidence.witnesses for name in evidence.bad):
         return _of_elements(evidence)  # no maximum of a row takes part
@@ -45,11 +48,65 @@ def explain(evidence: Evidence) -> Explanation | None:
             continue
         return Explanation(
             f"Wrong is the output only where the elements of {name} are all below 0: a maximum "
-            'that begins at 0 is larger than each of them. Begin with float("-inf"), and give a '
-            'masked load of a maximum `other=float("-inf")`.',
-            evidence.text.first_line(*STARTS) or evidence.line_of(evidence.bad[0]),
+            f"that begins at 0 is larger than each of them. Begin with {_lowest(evidence)}"
+            f"{_of_masked(evidence)}.{_constant(evidence)}",
+            _begin(evidence),
         )
     return None
+
+
+def _lowest(evidence: Evidence) -> str:
+    return "-math.inf" if evidence.threads else 'float("-inf")'
+
+
+def _of_masked(evidence: Evidence) -> str:
+    if evidence.threads:
+        return ""
+    return ', and give a masked load of a maximum `other=float("-inf")`'
+
+
+def _begin(evidence: Evidence) -> int:
+    """Return the line on which a maximum begins."""
+    first, _ = _first_value(evidence)
+    return first or evidence.text.first_line(*STARTS) or evidence.line_of(evidence.bad[0])
+
+
+def _constant(evidence: Evidence) -> str:
+    """Point to the constant of the file that a maximum begins with."""
+    return evidence.see(_first_value(evidence)[1])
+
+
+def _first_value(evidence: Evidence) -> tuple[int, int]:
+    """Return the line where a variable such as `m = max(m, x)` begins at 0, and its constant's."""
+    constants = {
+        target.id: node.lineno
+        for node in evidence.text.nodes
+        if isinstance(node, ast.Assign) and node.col_offset == 0 and _is_0(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for first in _first_values(evidence):
+        value = getattr(first, "value", first)
+        line = max([constants.get(name, 0) for name in names_in(value)], default=0)
+        if line or _is_0(value):
+            return first.lineno, line
+    return 0, 0
+
+
+def _is_0(value: ast.AST) -> bool:
+    """Say whether an expression is made of zeros: `0.0`, `float32(0)`, `tl.zeros(...)`."""
+    numbers = [node.value for node in ast.walk(value) if isinstance(node, ast.Constant)]
+    return bool(calls(value, "zeros")) or (bool(numbers) and not any(numbers))
+
+
+def _first_values(evidence: Evidence) -> Iterator[ast.stmt]:
+    """Yield the statements that give a first value to a variable such as `m = max(m, x)`."""
+    for kernel in evidence.text.kernels:
+        for call in calls(kernel, "max", "maximum", "fmax"):
+            for own in [each.id for each in call.args if isinstance(each, ast.Name)]:
+                given = assigned(kernel, own)
+                if any(getattr(each, "value", None) is call for each in given[1:]):
+                    yield given[0]
 
 
 def _of_elements(evidence: Evidence) -> Explanation | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from grader.correctness.cause import VALUES, Cause, Explanation
@@ -29,12 +30,30 @@ def explain(evidence: Evidence) -> Explanation | None:
     line = frames[-1].line if frames else beside[0].line if beside else 0
     if not line and evidence.bad:
         line = evidence.line_of(evidence.bad[0])
+    said = "The output is right where rows lie side by side, and wrong where they lie apart: "
+    name = _gone_astray(evidence) or (beside[0].argument if beside and not frames else "")
+    if not name:
+        return Explanation(
+            f"{said}each argument has a row stride of its own, and its rows begin at multiples of "
+            "it.",
+            line,
+        )
     return Explanation(
-        "The output is right where rows lie side by side, and wrong where they lie apart: each "
-        "tensor has a row stride of its own, such as x.stride(0), and rows begin at multiples "
-        "of it.",
+        f"{said}{_lower(evidence.quoted(line))} touches memory outside the rows of {name}. Row "
+        f"i of {name} begins at i * {name}.stride(0), whatever the strides of other arguments are.",
         line,
     )
+
+
+def _gone_astray(evidence: Evidence) -> str:
+    """Return the argument that the failure's message says was left, or an empty text."""
+    names = {argument.name for argument in evidence.spec.arguments}
+    found = re.findall(r"\b(?:rows|end|start) of (\w+)", evidence.failure.message)
+    return next((name for name in found if name in names), "")
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:]
 
 
 def _first_row_is_right(evidence: Evidence) -> bool:
