@@ -173,18 +173,16 @@ def _report(
         following.name if following else None,
         notes=_lessons_in(request.kernel, result),
         picture=pictures[0] if pictures else None,
-        excerpt=_excerpt(traces),
+        excerpt=_excerpt(traces[0], pictures[0]) if traces else None,
         waited_s=waited_s,
         brief=not verbose,
     )
 
 
-def _excerpt(traces: Sequence[Trace]) -> Callable[[int], Text | None] | None:
+def _excerpt(trace: Trace, picture: Text) -> Callable[[int], Text | None]:
     from grader.reports import trace_terminal
 
-    if not traces or traces[0].unit == "threads":
-        return None
-    return partial(trace_terminal.excerpt, traces[0], say.width())
+    return partial(trace_terminal.excerpt, trace, picture, say.width())
 
 
 def _lessons_in(kernel: Path, result: Result) -> Sequence[LintFinding]:
