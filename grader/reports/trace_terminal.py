@@ -90,12 +90,12 @@ def drawing(
             Piece("at the end", array.name, 0, partial(_wrong_output, trace, array))
             for array in _wrong_outputs(trace)
         ]
-    command = f"grader show {trace.exercise} --trace " if brief else ""
-    all_drawn = f"`{command}--html FILE` draws all"
+    command = f"`grader show {trace.exercise} --trace --html FILE`"
+    all_drawn = f"{command} with the replay's options" if brief else "`--html FILE`"
     frame = Frame(
         Text.assemble((trace.exercise, "bold"), f" · {trace.case}\n"),
         lambda above, tight: _below(trace, above, width, (brief, tight), sentences),
-        all_drawn,
+        f"{all_drawn} draws all",
         left_out,
     )
     if lines is not None:
