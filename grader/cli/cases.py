@@ -23,12 +23,24 @@ def case_of(exercise: Exercise, text: str, device: str) -> Case:
     try:
         case = Case.parse(text)
     except ValueError as error:
+        if shaped := _with_dtype(spec, text):
+            fault = _fault(spec, shaped)
+            step = example if fault else f"Type --case '{shaped}'."
+            raise UsageError(f"{option}{fault or ' lacks the dtype'}.", step) from None
         raise UsageError(f"{option}: {texts.cut(str(error), 300)}.", example) from None
     if fault := _fault(spec, case):
         raise UsageError(f"{option}{fault}.", example)
     if _is_simulated(device):
         _require_few_elements(spec, case, option)
     return case
+
+
+def _with_dtype(spec: Spec, text: str) -> Case | None:
+    """Read a bare shape as a case, or return None where more than a dtype is missing."""
+    try:
+        return Case.parse(f"{text.rstrip(', ')},{spec.dtypes[0]}")
+    except ValueError:
+        return None
 
 
 def _is_simulated(device: str) -> bool:

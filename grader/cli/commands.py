@@ -35,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 # In the order of --help.
-app.command()(learn.check)
+app.command(cls=learn.CheckCommand)(learn.check)
 app.command(name="list")(learn.list_exercises)
 app.command()(learn.show)
 app.command(name="new")(author.make_new)

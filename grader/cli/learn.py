@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from grader.cli import cases, deliver, options, say
 from grader.cli.stopwatch import STOPWATCH
@@ -22,6 +23,20 @@ if TYPE_CHECKING:
     from grader.authoring import LintFinding
     from grader.grading import Request
     from grader.model import Result, Trace
+
+
+class CheckCommand(TyperCommand):
+    """`grader check`, whose error for an option of `grader show` says what to type."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if unknown := [arg for arg in args if arg in ("--trace", "--html")]:
+            name = args[0] if not args[0].startswith("-") else "NAME"
+            raise UsageError(
+                f"`grader check` has no {unknown[0]}: it draws the case that fails, whole with -v.",
+                f"Type `grader show {name} --trace` for a picture of kernel.py, with "
+                "`--html FILE` as a page.",
+            )
+        return super().parse_args(ctx, args)
 
 
 MOST_NOTES = 3  # below a check; `grader lint` lists all
@@ -173,18 +188,16 @@ def _report(
         following.name if following else None,
         notes=_lessons_in(request.kernel, result),
         picture=pictures[0] if pictures else None,
-        excerpt=_excerpt(traces),
+        excerpt=_excerpt(traces[0], pictures[0]) if traces else None,
         waited_s=waited_s,
         brief=not verbose,
     )
 
 
-def _excerpt(traces: Sequence[Trace]) -> Callable[[int], Text | None] | None:
+def _excerpt(trace: Trace, picture: Text) -> Callable[[int], Text | None]:
     from grader.reports import trace_terminal
 
-    if not traces or traces[0].unit == "threads":
-        return None
-    return partial(trace_terminal.excerpt, traces[0], say.width())
+    return partial(trace_terminal.excerpt, trace, picture, say.width())
 
 
 def _lessons_in(kernel: Path, result: Result) -> Sequence[LintFinding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.text import Text
 
@@ -35,6 +35,7 @@ class Space:
     lines: int  # of boxes, for an array of one dimension
     rows: int = MOST_ROWS  # of a table
     edges: bool = True
+    values: bool = True
 
 
 def columns_of(size: int, fits: int, unit: int) -> int:
@@ -75,6 +76,8 @@ def boxes(
     `unit` is how many elements belong together, such as those of a block of threads.
     """
     near: list[Cell] = []
+    if not space.values:
+        cells = {element: replace(cell, value="") for element, cell in cells.items()}
     if not size(array):
         text = Text(f"    {array.name} has no elements\n")
     elif len(array.shape) > 1:

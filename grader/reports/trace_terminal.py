@@ -24,8 +24,9 @@ from grader.model import (
     stage,
     step_count,
 )
-from grader.reports.fitting import ALL
+from grader.reports.fitting import ALL, rows
 from grader.reports.layout import filled
+from grader.reports.picture_part import reduced
 from grader.reports.trace_boxes import BAD, FAINT, Cell, Space, boxes
 from grader.reports.trace_fit import Frame, Piece, fitted, whole
 from grader.reports.trace_labels import cell_of, cells_of, legend
@@ -89,12 +90,12 @@ def drawing(
             Piece("at the end", array.name, 0, partial(_wrong_output, trace, array))
             for array in _wrong_outputs(trace)
         ]
-    command = f"grader show {trace.exercise} --trace " if brief else ""
-    all_drawn = f"`{command}--html FILE` draws all"
+    command = f"`grader show {trace.exercise} --trace --html FILE`"
+    all_drawn = f"{command} with the replay's options" if brief else "`--html FILE`"
     frame = Frame(
         Text.assemble((trace.exercise, "bold"), f" · {trace.case}\n"),
         lambda above, tight: _below(trace, above, width, (brief, tight), sentences),
-        all_drawn,
+        f"{all_drawn} draws all",
         left_out,
     )
     if lines is not None:
@@ -102,18 +103,45 @@ def drawing(
     return whole(pieces, frame, Space(width, BRIEF_LINES if brief else MOST_LINES))
 
 
-def excerpt(trace: Trace, width: int, lines: int) -> Text | None:
-    """Return what matters most of a picture of programs, in at most `lines` lines and no words.
+def excerpt(trace: Trace, picture: Text, width: int, lines: int) -> Text | None:
+    """Return what matters most of a picture, in at most `lines` lines, without its sentences.
 
     It is for a report that says the rest. Return None if nothing fits.
     """
     width = min(width, WIDTH)
+    if trace.unit == "threads":
+        chosen = reduced(picture, lines, width)
+        marks = legend(trace, picture.plain, width).plain.strip()
+        if chosen and marks in chosen.plain:
+            return chosen
+        tight = (_faulty_boxes(trace, width, lines, tight) for tight in (False, True))
+        return next(tight) or chosen or next(tight)
     pieces, _ = program_pieces(trace, frames(trace), 1, width)
-    frame = Frame(Text(), lambda above, tight: Text(), ALL)
+    frame = Frame(Text(), lambda above, tight: _marks(trace, above, width, tight), ALL)
     faulty = [piece for piece in pieces if piece.rank == 0] or pieces
     drawn = fitted(faulty, frame, width, lines + 1)  # it begins with an empty line
     fits = any(piece.title in drawn.plain.replace("\n", " ") for piece in faulty)
     return Text("\n").join(drawn.split("\n", allow_blank=True)[1:]) if fits else None
+
+
+def _faulty_boxes(trace: Trace, width: int, lines: int, tight: bool) -> Text | None:
+    """Draw the accesses with a fault of one step, in rows without edges and if need be values.
+
+    `tight` leaves out what explains the marks.
+    """
+    step = _worth_drawing(trace, list(frames(trace)), 1)
+    pieces = [piece for piece in _pieces(trace, step) if piece.rank == 0]
+    frame = Frame(Text(), lambda above, tight: Text(), ALL)
+    for values in (True, False):
+        text = whole(pieces, frame, Space(width, 1, 3, edges=False, values=values))[1:]
+        text.append_text(_marks(trace, text.plain, width, tight))
+        if pieces and rows(text, width) <= lines:
+            return text
+    return None
+
+
+def _marks(trace: Trace, above: str, width: int, tight: bool) -> Text:
+    return Text() if tight else legend(trace, above, width)[1:]
 
 
 def _left_out(parts: int) -> str:

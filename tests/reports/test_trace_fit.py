@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.model.trace import Trace, Wrong
-from grader.reports.trace_terminal import drawing
+from grader.reports.trace_terminal import drawing, excerpt
 from grader.reports.trace_words import MARKS
 
 NAMES = [*traces.ALL]
@@ -41,6 +41,22 @@ def test_the_fault_is_drawn_first(name: str):
     above, _, below = drawing(trace, lines=22).plain.partition(f"  {mark} ")
     assert mark in above, "in the picture"
     assert below, "and in words"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [("missing_barrier", 9), ("missing_guard", 6), ("missing_mask", 7), ("tile", 8)],
+)
+def test_the_picture_in_a_short_report_explains_its_marks(name: str, lines: int):
+    trace = traces.ALL[name]()
+    mark = MARKS[next(access.fault for access in trace.accesses if access.fault)]
+    short = excerpt(trace, drawing(trace, brief=True), 80, lines)
+    assert short is not None
+    assert len(short.plain.rstrip("\n").splitlines()) <= lines
+    above, _, legend = short.plain.rstrip("\n").rpartition(f"{mark} ")
+    assert mark in above
+    assert " by\n" in above or "tl." in above
+    assert legend.partition(" ")[0] in ("a", "outside", "read")
 
 
 def rows_of_programs(size: int, block: int, wrong: set[int]) -> Trace:

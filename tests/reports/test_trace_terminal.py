@@ -69,6 +69,9 @@ def test_of_many_steps_those_with_a_fault_are_drawn():
     ]
     page = "`--html FILE` draws all"
     assert f"5 more parts are not drawn; {page}" in text.replace("\n", " ")
+    brief = drawing(one.model_copy(update={"accesses": accesses}), brief=True).plain
+    page = f"`grader show {one.exercise} --trace --html FILE` with the replay's options draws all"
+    assert f"7 more parts are not drawn; {page}" in brief.replace("\n", " ")
 
 
 def test_of_many_steps_the_one_that_leaves_a_wrong_answer_is_drawn():
