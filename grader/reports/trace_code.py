@@ -15,7 +15,7 @@ _INSIDE = re.compile(r"(?<=[(\[{]) |,? (?=[)\]}])")
 def code_at(trace: Trace, line: int) -> str:
     """Return the line, or its whole statement where that takes several: `tl.store(out_ptr, x)`.
 
-    Triton names the line of an argument, which alone says nothing.
+    A compiler may name the line of an argument, which alone says nothing.
     """
     first, last = _spans(trace.source).get(line, (line, line))
     whole = " ".join(text.partition(" # ")[0].strip() for text in trace.source[first - 1 : last])
