@@ -13,6 +13,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from grader.model import Access, Array, Trace, index_of, range_around, size, stage, step_count
+from grader.reports.trace_code import code_at
 from grader.reports.trace_strips import about_mask, results_of
 from grader.reports.trace_words import (
     ALL_WELL,
@@ -246,7 +247,7 @@ def _act(trace: Trace, number: int) -> dict[str, Any]:
         "kind": operation.kind,
         "line": operation.line,
         "name": operation.name,
-        "code": trace.source[operation.line - 1].strip() if operation.line else operation.kind,
+        "code": code_at(trace, operation.line) if operation.line else operation.kind,
         "lanes": []
         if operation.kind == "reduce"
         else list(range(start, min(end, start + MOST_LANES))),

@@ -12,6 +12,7 @@ from rich.text import Text
 from grader.model import Access, Act, Trace, index_of
 from grader.reports.layout import filled
 from grader.reports.trace_boxes import BAD, FAINT, GAP, columns_of, drawn_part
+from grader.reports.trace_code import code_at
 from grader.reports.trace_labels import brief_value
 from grader.reports.trace_words import MARKS, element_name
 
@@ -58,7 +59,7 @@ def drawing_of(strip: Strip, width: int, rows: int) -> Text:
     act, operation = strip.act, strip.trace.operations[strip.act.operation]
     text = Text()
     line = f"{operation.line:>4}  " if operation.line else f"   {MASKED}  "
-    code = strip.trace.source[operation.line - 1].strip() if operation.line else operation.kind
+    code = code_at(strip.trace, operation.line) if operation.line else operation.kind
     text.append(_cut(line + code, width) + "\n")
     if operation.kind == "reduce":
         text.append(_cut(INDENT + results_of(strip.trace, act), width) + "\n")

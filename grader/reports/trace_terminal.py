@@ -28,6 +28,7 @@ from grader.reports.fitting import ALL, rows
 from grader.reports.layout import filled
 from grader.reports.picture_part import reduced
 from grader.reports.trace_boxes import BAD, FAINT, Cell, Space, boxes
+from grader.reports.trace_code import code_at
 from grader.reports.trace_fit import Frame, Piece, fitted, whole
 from grader.reports.trace_labels import cell_of, cells_of, legend
 from grader.reports.trace_programs import program_pieces
@@ -354,6 +355,6 @@ def _faults(trace: Trace, width: int, brief: bool, most: int | None) -> Text:
         text.append(filled(whole, width, " " * 4, first="    ").removeprefix("    "))
         if access and access.line and access.line not in quoted:
             quoted.add(access.line)
-            code = trace.source[access.line - 1].strip()
+            code = code_at(trace, access.line)
             text.append(filled(f"{access.line}  {code}", width, " " * 6), style=FAINT)
     return text

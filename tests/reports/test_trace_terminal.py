@@ -421,3 +421,19 @@ def test_a_reduction_is_named_where_its_line_has_one(line: str, named: str):
     text = drawing(one.model_copy(update={"source": tuple(source)})).plain
     below = text.partition(f"  12  {line}\n")[2].splitlines()[0].strip()
     assert below.startswith(named)
+
+
+def test_a_statement_of_several_lines_is_quoted_whole():
+    one = traces.loop_over_blocks()
+    statement = [
+        "    tl.store(",
+        "        out_ptr + row,  # place",
+        "        highest,",
+        "    )",
+    ]
+    line = one.operations[-1].line
+    source = (*one.source[: line - 1], *statement)
+    moved = [each.model_copy(update={"line": line + 2}) for each in one.operations[-1:]]
+    operations = (*one.operations[:-1], *moved)
+    text = drawing(one.model_copy(update={"source": source, "operations": operations})).plain
+    assert f"  {line + 2}  tl.store(out_ptr + row, highest)\n" in text
