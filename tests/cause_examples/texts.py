@@ -36,12 +36,21 @@ def run(x, out):
 LINE, LAUNCHED = 16, 20
 
 
-def compiled(line: str = "pass", message: str = "it is refused", launch: str = "pass") -> Evidence:
+CALLER = """
+@triton.jit
+def caller(x_ptr, out_ptr):
+    tl.store(out_ptr, kernel(x_ptr, out_ptr, 3, 8))
+"""
+
+
+def compiled(
+    line: str = "pass", message: str = "it is refused", launch: str = "pass", more: str = ""
+) -> Evidence:
     at = LINE if launch == "pass" else LAUNCHED
     kind = "compile" if launch == "pass" else "exception"
     frame = Frame(line=at, function="kernel", code="")
     failure = Failure(kind=kind, message=message, frames=(frame,))
-    return refused(failure, TRITON.format(line=line, launch=launch), SPEC)
+    return refused(failure, TRITON.format(line=line, launch=launch) + more, SPEC)
 
 
 REFUSED = {
@@ -79,6 +88,7 @@ ACCEPTED = {
     ),
     "a tuple": compiled("a = (x, x)"),
     "a return alone": compiled("return"),
+    "a value for the kernel that calls": compiled("return x_and_y", more=CALLER),
     "a return of nothing in a branch": compiled("if n > 3: return"),
     "a shape that does not fit": compiled("x = x + tl.arange(0, 8)", "incompatible dimensions"),
     "a launch": compiled(launch="kernel[(1,)](x, out, 3, 8)"),

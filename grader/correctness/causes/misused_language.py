@@ -70,7 +70,8 @@ def _misuses(
             )
         if blocks and module == "math" and isinstance(node, ast.Call):
             yield "python_math", ""
-    if any(isinstance(n, ast.Return) and n.value is not None for n in shown):
+    helps = any(calls(each, kernel.name) for each in text.kernels)
+    if not helps and any(isinstance(n, ast.Return) and n.value is not None for n in shown):
         yield (
             "value_returned",
             "A kernel returns nothing, for nobody could get it: store the result into an output.",
