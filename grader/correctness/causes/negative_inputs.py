@@ -29,7 +29,7 @@ STARTS = (
 def explain(evidence: Evidence) -> Explanation | None:
     if evidence.holds(_is_0_for_less) and len(evidence.witnesses) > 1:
         return Explanation(
-            "Wrong is the output only where it should be below 0, and there it is 0: a maximum "
+            "The output is wrong only where it should be below 0, and there it is 0: a maximum "
             f"that begins at 0 stays there. Begin with {_lowest(evidence)}, or with the first "
             f"element.{_constant(evidence)}",
             _begin(evidence),
@@ -47,7 +47,7 @@ def explain(evidence: Evidence) -> Explanation | None:
         if not any(_spared(witness, name) for witness in evidence.witnesses):
             continue
         return Explanation(
-            f"Wrong is the output only where the elements of {name} are all below 0: a maximum "
+            f"The output is wrong only where the elements of {name} are all below 0: a maximum "
             f"that begins at 0 is larger than each of them. Begin with {_lowest(evidence)}"
             f"{_of_masked(evidence)}.{_constant(evidence)}",
             _begin(evidence),
@@ -121,7 +121,7 @@ def _of_elements(evidence: Evidence) -> Explanation | None:
         if given.shape == evidence.wrong[name].shape and _splits(evidence, name, argument.name):
             line = evidence.line_of(name)
             return Explanation(
-                f"Wrong is the output only where {argument.name} is below 0, and right everywhere "
+                f"The output is wrong only where {argument.name} is below 0, and right everywhere "
                 f"else: what should become of those elements? {evidence.quoted(line)} computes "
                 "what is stored.",
                 line,

@@ -18,7 +18,7 @@ def explain(evidence: Evidence) -> Explanation | None:
             continue
         if given.is_floating_point() and _fits(evidence, name):
             return Explanation(
-                f"Wrong is the output only where {name} is far from 0, and the right result is an "
+                f"The output is wrong only where {name} is far from 0, and the right result is an "
                 "ordinary number: something overflows on the way. exp(x) is infinite above "
                 f"{EXP_OVERFLOWS:g} in float32, and 0 far below 0; subtract the largest element "
                 "first, or use a form whose exponent is at most 0.",
