@@ -15,6 +15,7 @@ from grader.backends.triton import subscripts
 _SHOWN = re.compile(r"\w+\((?P<text>'.*'|\".*\")\)", re.DOTALL)
 _LONGEST = 200  # characters of a sentence: of more, the first sentence says what is wrong
 _BLOCK = re.compile(r"<\[(?P<shape>[^\]]*)\], (?P<element>[\w<>]+?)>(?!>)")  # <['16'], fp32>
+_NUMBER = re.compile(r"'?constexpr\[(\d+)\]'?")  # ['constexpr[16]']
 # <class 'torch.dtype'>, <function helper at 0x...>
 _OBJECT = re.compile(
     r"(?<!\w)<(?:class '|function |built-in \w+ )?(?:[\w.]*\.)?(?P<name>\w+)[^<>]*>"
@@ -89,5 +90,6 @@ def _plain(sentence: str) -> str:
             sentence = str(ast.literal_eval(shown["text"]))
     if len(sentence) > _LONGEST:
         sentence = sentence.partition(". ")[0]
+    sentence = _NUMBER.sub(r"\1", sentence)
     sentence = _BLOCK.sub(lambda m: f"{m['element']}[{m['shape'].replace(chr(39), '')}]", sentence)
     return _OBJECT.sub(lambda m: m["name"], sentence).replace("triton.language.", "")

@@ -281,12 +281,12 @@ COMPILER: dict[str, str | Advice] = {
 }
 
 LAUNCH: dict[str, str | Advice] = {
+    "'function' object is not subscriptable": "Only a function with @triton.jit above it is a "
+    "kernel, which kernel[grid](...) launches; any other is called with () alone.",
     "has no @triton.jit above it": "Write @triton.jit above each function that uses tl, and launch "
     "the kernel: kernel[(programs,)](...).",
     "is called outside of a kernel": "The functions of tl work in a kernel, which has @triton.jit "
     "above it; the function that launches it has tensors, and uses torch.",
-    "'function' object is not subscriptable": "Only a function with @triton.jit above it is a "
-    "kernel, which kernel[grid](...) launches; any other is called with () alone.",
     "Cannot call @triton.jit'd outside": Advice(
         "no_grid", "Launch a kernel on a grid of programs: kernel[(programs,)](...)."
     ),
