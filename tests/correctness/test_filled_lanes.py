@@ -1,4 +1,4 @@
-"""What a report says of lanes that `other=` fills: where they enter, and which value to give."""
+"""Reports of lanes that `other=` fills: where they enter, and which value to give."""
 
 from __future__ import annotations
 
