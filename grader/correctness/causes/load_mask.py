@@ -14,9 +14,10 @@ from grader.correctness.source import assigned, calls, names_in, statement_at
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    explain_load = _of_axes if evidence.failure.kind == "compile" else _of_bound
-    if explain_load is _of_axes and "shape" not in evidence.failure.message:
+    refused = evidence.failure.kind == "compile"
+    if refused and "shape" not in evidence.failure.message:
         return None
+    explain_load = _of_axes if refused else _of_bound
     for kernel in evidence.text.kernels:
         for load in calls(kernel, "load"):
             mask = next((each.value for each in load.keywords if each.arg == "mask"), None)
