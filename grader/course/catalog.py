@@ -209,7 +209,8 @@ def _nearest_number(known: Iterable[Exercise], query: str) -> list[str]:
     letters, number = wanted
     found = [(each.name, _number(each.name.split("_")[0])) for each in known]
     near = [(abs(n[1] - number), name) for name, n in found if n and n[0] == letters]
-    return [name for _, name in sorted(near)[:1]]
+    same = [] if letters else [name for name, n in found if n and n[1] == number]
+    return [*same, *(name for _, name in sorted(near)[:1])]
 
 
 def _number(text: str) -> tuple[str, int] | None:

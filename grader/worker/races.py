@@ -34,7 +34,7 @@ class DivergentShuffle(Refused):
 
 
 class Uninitialised(Refused):
-    """A thread reads shared memory that no thread of its block has written."""
+    """A thread reads a variable, or an element of shared memory, that nothing has written."""
 
 
 def index_text(index: Sequence[int], extents: Sequence[int]) -> str:

@@ -50,6 +50,7 @@ MISTAKES = {
     "program_id is not used": "01_vector_add/forgets_the_program",
     "swapped axes of the grid": "p07_blocks_2d/rows_first",
     "<= for <": "p03_guard/up_to_the_size",
+    "a variable that a thread did not set": "p03_guard/set_under_the_if",
     "shared[start + t]": "p10_shared/shared_from_start",
     "reads what nobody wrote": "01_vector_add/empty_scratch",
     "counts[i] += 1 without an atomic": "p17_histogram/plus_one",

@@ -120,6 +120,13 @@ def test_an_unknown_name_gets_the_closest(wanted: str, next_step: str):
     assert raised.value.next_step.startswith(next_step)
 
 
+def test_a_number_that_only_a_puzzle_has_names_the_puzzle_first(tmp_path: Path):
+    make_course(tmp_path, "exercises/06_a", "puzzles/p07_b")
+    with pytest.raises(UsageError) as raised:
+        catalog.find(tmp_path, "7")
+    assert raised.value.next_step == "Did you mean p07_b or 06_a?"
+
+
 def test_a_number_that_two_exercises_share_names_none(tmp_path: Path, snapshot: SnapshotAssertion):
     make_course(tmp_path, "exercises/01_a", "exercises/01_b")
     with pytest.raises(UsageError) as raised:

@@ -813,6 +813,21 @@ def test_shared_memory_that_was_never_written_is_told(kernel, block, element):
     )
 
 
+@cuda.jit
+def sets_in_one_thread(out):
+    i = cuda.threadIdx.x
+    if i == 0:
+        value = 1.0
+    out[i] = value
+
+
+def test_a_variable_that_a_thread_has_not_set_is_its_kernels_fault():
+    """numba compiles it, and reads whatever the register holds."""
+    with pytest.raises(Uninitialised) as caught:
+        run(sets_in_one_thread, 1, 2, filled(2))
+    assert str(caught.value) == "thread 1 of block 0 uses value, and has not set it before"
+
+
 @cuda.jit(device=True)
 def read_or_zero(x, i):
     try:

@@ -57,6 +57,11 @@ ARRAY_AS_SIZE = (
     "A launch is kernel[blocks, threads](...) with two numbers, or tuples of numbers: neither may "
     "be an array, whose length is a.size, nor None, which a function without `return` gives."
 )
+OF_MATH = Advice(
+    "host_library",
+    "In a kernel, Python's math is there: write `import math` at the top of the file, and "
+    "math.exp(x), for example.",
+)
 ELEMENTS = "A kernel works with single elements, such as a[i], not with whole arrays."
 # By a part of an error of Python, numpy or the simulator that does not name the mistake.
 EXCEPTIONS: dict[str, str | Advice] = {
@@ -68,6 +73,14 @@ EXCEPTIONS: dict[str, str | Advice] = {
     "'blockIdx' is not defined": OF_CUDA,
     "'blockDim' is not defined": OF_CUDA,
     "'syncthreads' is not defined": OF_CUDA,
+    "'np' is not defined": OF_MATH,
+    "'numpy' is not defined": OF_MATH,
+    "'math' is not defined": OF_MATH,
+    "'exp' is not defined": OF_MATH,
+    "'NoneType' object is not subscriptable": "A function without `return` gives None. If it "
+    "changes an array in place, call it alone: without a name and `=` before it.",
+    "Cannot interpret '": "The shape of an array of two axes is one argument, a tuple: "
+    "cuda.shared.array((32, 33), float32), for example.",
     "an array has no": "An array in a kernel has elements, such as out[i], and the numbers .size "
     "and .shape. It cannot grow: write out[i] = value.",
     "'Index'": "cuda.threadIdx, cuda.blockIdx and cuda.blockDim have the parts .x, .y and .z, each "
@@ -150,8 +163,15 @@ REFUSED: dict[str, str | Advice] = {
     ),
     "cannot be changed": "Pass the array to the kernel as an argument.",
 }
+# By a part of the simulator's message on what nothing has written, where it is no shared memory.
+UNWRITTEN: dict[str, str | Advice] = {
+    "has not set it before": "A thread has only the variables that it set itself: what stands "
+    "under an `if` or in a loop that it did not run has no value there. Move this line to where "
+    "the variable is set, or give the variable a value before.",
+}
 MESSAGES = {
     "out_of_bounds": OUTSIDE,
+    "uninitialised": UNWRITTEN,
     "race": RACES,
     "launch_refused": LAUNCHES,
     "exception": EXCEPTIONS,

@@ -22,6 +22,7 @@ from grader.worker.bounds import OutOfBounds
 from grader.worker.source_sites import quoted
 
 _NUMPY_INDEX_ERROR = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
+_PYTHON_UNSET = re.compile(r"local variable '(\w+)'")
 _ORDINALS = ("first", "second", "third", *(f"{number}th" for number in range(4, 65)))  # of axes
 
 
@@ -145,12 +146,22 @@ class Block:
             thread.switch(handed)
         except IndexError as error:
             self._explain(thread, error)
+        except UnboundLocalError as error:
+            self._refuse_unset(thread, error)
         if acting.outside is not None:
             caught = acting.outside.error
             self._explain(thread, caught, " A GPU stops nothing there that could be caught.")
         if thread.exchange is not None:
             self._shuffled = True
             thread.paused = acting.pause()
+
+    def _refuse_unset(self, thread: Thread, error: UnboundLocalError) -> NoReturn:
+        """Raise Uninitialised for a variable that this thread has not set: a GPU reads anything."""
+        name = _PYTHON_UNSET.search(str(error))
+        raise races.Uninitialised(
+            f"thread {thread.index} of block {self._index} uses {name[1] if name else 'a variable'}"
+            ", and has not set it before"
+        ).with_traceback(error.__traceback__) from None
 
     def _explain(self, thread: Thread, error: IndexError, more: str = "") -> NoReturn:
         """Raise OutOfBounds with the thread, its index, the array, and `more`."""
