@@ -1,0 +1,32 @@
+"""Nobody calls the function, and the kernel combines by itself, but one thread too few."""
+# sum 9
+
+from numba import cuda, float32
+
+
+@cuda.jit(device=True)
+def block_sum(value):
+    shared = cuda.shared.array(4, float32)
+    t = cuda.threadIdx.x
+    shared[t] = value
+    cuda.syncthreads()
+    total = float32(0.0)
+    for i in range(4):
+        total += shared[i]
+    return total
+
+
+@cuda.jit
+def kernel(x, out):
+    total = float32(0.0)
+    for i in range(cuda.threadIdx.x, x.size, 4):
+        total += x[i]
+    shared = cuda.shared.array(4, float32)
+    shared[cuda.threadIdx.x] = total
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        out[0] = shared[0] + shared[1] + shared[2]
+
+
+def run(x, out):
+    kernel[1, 4](x, out)
