@@ -53,6 +53,7 @@ def test_a_kernel_that_shows_it(failure_of: Callable[[KernelFile], Failure], tit
     failure = failure_of(file)
     assert failure.cause == file.word
     assert not file.line or failure.frames[-1].line == file.line
+    assert [part for part in file.says if part not in (failure.hint or "")] == []
 
 
 @pytest.mark.parametrize("title", [title for title, file in FILES.items() if not file.shows])
