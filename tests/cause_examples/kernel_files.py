@@ -42,7 +42,7 @@ class KernelFile:
     """A kernel that is wrong in a case, and shows what `detector` looks for, or nearly does.
 
     `word` is the cause that a report names, `line` its line (0: any), and `says` are parts of its
-    hint.
+    hint. A near miss has none of these parts, or, without them, another cause.
     """
 
     detector: str
