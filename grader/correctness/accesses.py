@@ -17,6 +17,8 @@ def lines_of(source: Source, argument: str, *, reading: bool) -> list[int]:
     for kernel in source.kernels:
         names = _pointers(kernel, _parameters(source, kernel, argument))
         for node in ast.walk(kernel):
+            if isinstance(node, ast.Subscript) and last_name(node.value) in ("shape", "strides"):
+                continue
             if isinstance(node, ast.Subscript) and root_of(node.value) in names:
                 stores = isinstance(node.ctx, ast.Store)
                 if stores != reading:

@@ -68,7 +68,7 @@ ENDED = (
     "thread 0 of block 0 reads element 4 of the shared array shared, which no thread of the block "
     "has written; 3 of its 8 threads had ended before"
 )
-NOT_A_LANE = "and that lane has ended, or is not in the block: the value could be anything"
+NOT_A_LANE = "and that lane never calls it, or is not in the block: the value could be anything"
 OUT_OF_THE_WARP = f"thread 0 gets the value of lane 16 from cuda.shfl_down_sync, {NOT_A_LANE}"
 BARRIER = "cuda.syncthreads()"
 

@@ -14,6 +14,7 @@ FOLDER = Path(__file__).parent / "kernels"
 HEAD = re.compile(
     r"^# (?P<spec>\w+) (?P<shape>[\dx]+)(?:\+(?P<pad>\d+))?(?: (?P<word>\w+))?$", re.M
 )
+SAYS = re.compile(r"^# says (.+)$", re.M)
 DRAWN = {"inputs": lambda case, draw: {"x": draw.tensor(case.shape)}}
 SPECS = {
     "copy": spec_of(lambda i: {"out": i["x"] * 1.0}, "x", **DRAWN),
@@ -40,7 +41,8 @@ SPECS = {
 class KernelFile:
     """A kernel that is wrong in a case, and shows what `detector` looks for, or nearly does.
 
-    `word` is the cause that a report names, and `line` its line (0: any).
+    `word` is the cause that a report names, `line` its line (0: any), and `says` are parts of its
+    hint. A near miss has none of these parts, or, without them, another cause.
     """
 
     detector: str
@@ -50,6 +52,7 @@ class KernelFile:
     case: Case
     word: str
     line: int
+    says: tuple[str, ...]
 
     @property
     def title(self) -> str:
@@ -74,4 +77,5 @@ def _read(path: Path) -> KernelFile:
         case=Case(shape, "float32", pad=int(head["pad"] or 0), seed=1),
         word=head["word"] or path.parent.name,
         line=marked[0] if marked else 0,
+        says=tuple(SAYS.findall(text)),
     )

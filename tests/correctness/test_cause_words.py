@@ -26,6 +26,7 @@ SEVERAL = {
     "infinite_difference",
     "known_mistake",
     "left_out",
+    "line_to_split",
     "load_mask",
     "misused_language",
     "nothing_on_the_gpu",

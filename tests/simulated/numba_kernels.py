@@ -1528,7 +1528,7 @@ DIVERGENT = {
     asks_beyond_the_mask: "thread 8 gets the value of lane 16 from cuda.shfl_down_sync, "
     "and that lane is not in the mask 0xffff: the value could be anything",
     asks_who_has_ended: "thread 8 gets the value of lane 16 from cuda.shfl_down_sync, and "
-    "that lane has ended, or is not in the block: the value could be anything",
+    "that lane never calls it, or is not in the block: the value could be anything",
 }
 
 

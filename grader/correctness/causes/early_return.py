@@ -10,7 +10,7 @@ from grader.correctness.evidence import Evidence
 from grader.correctness.source import Source, calls, rounded_down
 
 # Parts of the messages about what threads leave out that have ended.
-ENDED = ("threads had ended before", "that lane has ended")
+ENDED = ("threads had ended before", "that lane never calls it")
 
 
 def explain(evidence: Evidence) -> Explanation | None:

@@ -16,8 +16,8 @@ def explain(evidence: Evidence) -> Explanation | None:
         for loop in (node for node in ast.walk(kernel) if isinstance(node, ast.For | ast.While)):
             for name, line in _replaced(kernel, loop):
                 return Explanation(
-                    f"{evidence.quoted(line)} gives {name} a new value in each turn, so that only "
-                    f"the last block counts after the loop: should it go on from the {name} of "
+                    f"{evidence.quoted(line)} gives {name} a new value in each turn, so that the "
+                    f"last turn alone counts after the loop: should it go on from the {name} of "
                     "the turns before?",
                     line,
                 )

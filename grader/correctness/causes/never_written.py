@@ -10,6 +10,11 @@ from grader.correctness.deciding import stores_of
 from grader.correctness.evidence import Evidence
 from grader.correctness.gaps import ask_about_gaps
 from grader.correctness.mismatch import describe_where
+from grader.correctness.never_ran import never_ran
+from grader.correctness.reason import Reason
+
+# Reasons that leave out everything where there are few elements; others suppose that a line ran.
+OF_NO_STORE = ("tail", "off_by_one")
 
 
 def explain(evidence: Evidence) -> Explanation | None:
@@ -17,6 +22,9 @@ def explain(evidence: Evidence) -> Explanation | None:
     for name, gap in gaps.items():
         asked = None if evidence.traced is None else ask_about_gaps(name, gap, evidence.traced)
         found = reason(evidence, gap, name)
+        kept = never_ran(evidence, name) if bool(gap.all()) else None
+        if kept is not None:
+            return _of_no_store(evidence, *kept, found)
         if found is not None:
             said = f"{_capital(describe_where(gap))} of {name} {_are(gap)} not written: "
             if bool(gap.all()):
@@ -26,6 +34,13 @@ def explain(evidence: Evidence) -> Explanation | None:
         if asked is not None:
             return Explanation(asked, max(stores_of(evidence, name), default=0))
     return None
+
+
+def _of_no_store(evidence: Evidence, said: str, line: int, why: Reason | None) -> Explanation:
+    if why is None or why.cause not in OF_NO_STORE:
+        return Explanation(said, line, complete=True)
+    hint = f"{said} {_capital(why.question)}"
+    return Explanation(_with_line(evidence, hint, why.line), why.line, why.cause, complete=True)
 
 
 def _with_line(evidence: Evidence, hint: str, line: int) -> str:

@@ -13,6 +13,8 @@ from grader.correctness.source import rounded_down
 from grader.model import Inputs
 
 Length = Callable[[int], int]
+BLOCKS_ADDED = "Are the results of all blocks added?"
+GO_ON = "Should a loop go on to further elements?"
 
 
 def explain(evidence: Evidence) -> Explanation | None:
@@ -32,6 +34,8 @@ def explain(evidence: Evidence) -> Explanation | None:
                     line,
                     "grid_too_small",
                 )
+            if cause == "first_block_only" and _one_block_a_row(evidence):
+                question = question.replace(BLOCKS_ADDED, GO_ON)
             return Explanation(
                 f"The output is that of a part of each row: {question}",
                 _line(evidence, cause),
@@ -71,7 +75,7 @@ def _blocks(of: int) -> Iterator[tuple[str, str, Length, Length]]:
     )
     yield (
         "first_block_only",
-        f"only the first {of:,} elements are in it. Are the results of all blocks added?",
+        f"only the first {of:,} elements are in it. {BLOCKS_ADDED}",
         lambda n: 0,
         lambda n: min(n, of),
     )
@@ -126,6 +130,15 @@ def _loopless(evidence: Evidence) -> int:
     loops = [n for n in ast.walk(around or ast.Pass()) if isinstance(n, ast.For | ast.While)]
     inside = any(n.lineno <= line <= (n.end_lineno or 0) for n in loops for line in lines)
     return 0 if around is None or inside else min(lines)
+
+
+def _one_block_a_row(evidence: Evidence) -> bool:
+    """Say whether a kernel without loops over a row has no other block that could do the rest."""
+    if not _loopless(evidence) or not evidence.launches:
+        return False
+    x, y, z = evidence.launches[-1].grid
+    output = evidence.outputs[evidence.bad[0]]
+    return x * y * z <= output.numel()
 
 
 def _line(evidence: Evidence, cause: str) -> int:

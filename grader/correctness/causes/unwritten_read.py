@@ -48,8 +48,26 @@ def _of_update(evidence: Evidence, line: int, name: str) -> str | None:
     )
     if any(isinstance(each, ast.For | ast.While) for each in around(kernel, update)):
         return f"{said}Begin a variable of the thread at 0, add to that, and store it once."
+    if _by_all_threads(kernel, update, update.target.slice):
+        return (
+            f"{said}All threads that run this line use that one element. Put the value of each "
+            "thread into shared memory. Combine the values there, and let one thread store the "
+            "result."
+        )
     alone = f": `{target} = {value}`" if len(value) < LONGEST else ""
     return f"{said}Store the result alone{alone}."
+
+
+def _by_all_threads(kernel: ast.FunctionDef, update: ast.stmt, index: ast.expr) -> bool:
+    """Say whether no index and no condition with == tells the threads apart."""
+    chosen = [
+        node
+        for head in around(kernel, update)
+        if isinstance(head, ast.If)
+        for node in ast.walk(head.test)
+        if isinstance(node, ast.Eq)
+    ]
+    return not chosen and isinstance(index, ast.Constant)
 
 
 def _matters(evidence: Evidence, name: str) -> bool:

@@ -18,6 +18,7 @@ from grader.course import catalog
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.steps.correctness.causes import with_cause
+from grader.grading.text_causes import with_cause_of_text
 from grader.grading.trials import try_case
 from grader.model import Failure, Traced
 from grader.sandbox.executor import Call
@@ -42,7 +43,7 @@ def failure_of() -> Iterator[Callable[[KernelFile], Failure]]:
                 assert failure is not None, "the kernel is right"
                 named = with_cause(failure, grading, file.case)
                 assert grading.tracebacks == []
-                return named
+                return with_cause_of_text(failure, grading) if named is failure else named
 
         yield failure_of
 
@@ -53,12 +54,17 @@ def test_a_kernel_that_shows_it(failure_of: Callable[[KernelFile], Failure], tit
     failure = failure_of(file)
     assert failure.cause == file.word
     assert not file.line or failure.frames[-1].line == file.line
+    assert [part for part in file.says if part not in (failure.hint or "")] == []
 
 
 @pytest.mark.parametrize("title", [title for title, file in FILES.items() if not file.shows])
 def test_a_near_miss(failure_of: Callable[[KernelFile], Failure], title: str) -> None:
     file = FILES[title]
-    assert failure_of(file).cause != file.word
+    failure = failure_of(file)
+    if file.says:
+        assert [part for part in file.says if part in (failure.hint or "")] == []
+    else:
+        assert failure.cause != file.word
 
 
 def half_read_rows(traced: Traced) -> Traced:

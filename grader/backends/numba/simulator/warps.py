@@ -199,7 +199,7 @@ def _with_values(group: Sequence[T]) -> Iterator[tuple[T, Any]]:
             yield thread, VOTES[part.name](values, part.lane)
             continue
         if part.source not in values:
-            why = "has ended, or is not in the block"
+            why = "never calls it, or is not in the block"
             if not part.names(part.source):
                 why = f"is not in the mask {part.mask:#x}"
             thread.refuse(

@@ -1,0 +1,20 @@
+"""Adds to one element in all threads."""
+# copy 16 race
+# says Split the line
+
+from numba import cuda, float32
+
+
+@cuda.jit
+def kernel(x, out):
+    shared = cuda.shared.array(16, float32)
+    t = cuda.threadIdx.x
+    shared[t] = x[t]
+    cuda.syncthreads()
+    shared[0] += x[t]
+    cuda.syncthreads()
+    out[t] = shared[t]
+
+
+def run(x, out):
+    kernel[1, 16](x, out)
