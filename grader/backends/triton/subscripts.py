@@ -30,7 +30,7 @@ def sentence(error: Any, passed: frozenset[str]) -> str | None:
         return _of_pointer(statement, subscript)
     if _assigned(statement) is subscript:
         return _of_assigned_block(statement, subscript)
-    return f"no elements can be taken out of a block by an index: {_short(subscript, 'x[...]')}"
+    return f"no elements can be taken out of a block by an index: {short(subscript, 'x[...]')}"
 
 
 def _indexed(kernel: ast.Module, node: ast.AST) -> tuple[ast.stmt, ast.Subscript] | None:
@@ -92,11 +92,11 @@ def _assigned_to(kernel: ast.Module, name: str) -> list[ast.expr]:
 
 
 def _of_pointer(statement: ast.stmt, subscript: ast.Subscript) -> str:
-    address, code = _address(subscript), _short(subscript, "pointer[...]")
+    address, code = _address(subscript), short(subscript, "pointer[...]")
     if _assigned(statement) is not subscript:
         return f"a pointer has no index: write tl.load({address}) for {code}"
     if isinstance(statement, ast.Assign):
-        value = _short(statement.value, "values")
+        value = short(statement.value, "values")
         return f"a pointer has no index: write tl.store({address}, {value}) for {code} = ..."
     return (
         f"a pointer has no index: read with tl.load({address}), compute, and write with "
@@ -115,8 +115,8 @@ def _address(subscript: ast.Subscript) -> str:
 
 
 def _of_assigned_block(statement: ast.stmt, subscript: ast.Subscript) -> str:
-    block, index = _short(subscript.value, "x"), _short(subscript.slice, "condition")
-    value = _short(statement.value, "values") if isinstance(statement, ast.Assign) else "values"
+    block, index = short(subscript.value, "x"), short(subscript.slice, "condition")
+    value = short(statement.value, "values") if isinstance(statement, ast.Assign) else "values"
     condition = index if isinstance(subscript.slice, ast.Compare) else "condition"
     return (
         f"a block cannot be assigned to by index: write {block} = tl.where({condition}, {value}, "
@@ -124,6 +124,7 @@ def _of_assigned_block(statement: ast.stmt, subscript: ast.Subscript) -> str:
     )
 
 
-def _short(code: ast.AST, instead: str) -> str:
+def short(code: ast.AST, instead: str) -> str:
+    """Return code on one line, or other words for what is too long to repeat."""
     text = ast.unparse(code)
     return text if len(text) <= _LONGEST else instead
