@@ -37,7 +37,7 @@ def root_cause(error: BaseException) -> BaseException:
         return located.with_traceback(error.__traceback__)
     passed = subscripts.pointers(error)
     parts = _parts(error)
-    operand = operands.sentence(parts)
+    operand = operands.sentence(parts, passed)
     for part in parts:
         part.error_message = subscripts.sentence(part, passed) or _plain(part.error_message or "")
     if operand is not None:

@@ -25,6 +25,10 @@ _NO_ARRAY = (
     "A pointer is the address of the first element, not an array. Where some lanes lie past the "
     "end, add `mask=`."
 )
+_ADDRESS = (
+    "To an address a kernel adds whole offsets, and divides them with //. The number there is "
+    "tl.load(pointer + offsets)."
+)
 _ONE_TYPE = (
     "A variable keeps its type and shape. The message names both: fp32 is one number, as 0.0 is, "
     "and fp32[N] a vector of N. Where the loop or the other branch makes a vector, begin with "
@@ -164,7 +168,12 @@ COMPILER: dict[str, str | Advice] = {
     "plus offsets.",
     "Pointer argument of": "The first argument is an address: a pointer that the launch passed, "
     "plus offsets.",
-    "invalid operands of type pointer": "Offsets are integers: divide with //.",
+    "is an address": "tl.load reads the number that is stored at an address. A kernel "
+    "computes with numbers, and only adds whole offsets to addresses.",
+    "invalid operands of type pointer": _ADDRESS,
+    "cannot cast pointer": _ADDRESS,
+    "got pointer<": _ADDRESS,
+    "'pointer_type' object has no attribute": _ADDRESS,
     "invalid operands of type": "This operator takes integers: compare floats, or convert with "
     ".to(tl.int32).",
     "incompatible dimensions": _SHAPES,

@@ -26,7 +26,7 @@ def sentence(error: Any, passed: frozenset[str]) -> str | None:
     if found is None:
         return "a pointer or a block is used like a list" if _COMPUTED in said else None
     statement, subscript = found
-    if _is_pointer(subscript.value, kernel, passed):
+    if is_pointer(subscript.value, kernel, passed):
         return _of_pointer(statement, subscript)
     if _assigned(statement) is subscript:
         return _of_assigned_block(statement, subscript)
@@ -67,14 +67,14 @@ def pointers(error: BaseException) -> frozenset[str]:
     return frozenset()
 
 
-def _is_pointer(indexed: ast.expr, kernel: ast.Module, passed: frozenset[str]) -> bool:
+def is_pointer(indexed: ast.expr, kernel: ast.Module, passed: frozenset[str]) -> bool:
     """Follow sums of a pointer and offsets back to a parameter, through the lines above."""
     match indexed:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-            return _is_pointer(left, kernel, passed) or _is_pointer(right, kernel, passed)
+            return is_pointer(left, kernel, passed) or is_pointer(right, kernel, passed)
         case ast.Name(id=name):
-            above = [value for value in _assigned_to(kernel, name) if value.lineno < indexed.lineno]
-            return _is_pointer(above[-1], kernel, passed) if above else _names_pointer(name, passed)
+            above = [value for value in assigned_to(kernel, name) if value.lineno < indexed.lineno]
+            return is_pointer(above[-1], kernel, passed) if above else _names_pointer(name, passed)
     return False
 
 
@@ -82,7 +82,7 @@ def _names_pointer(parameter: str, passed: frozenset[str]) -> bool:
     return parameter in passed or parameter.endswith("_ptr")  # a helper's are not passed at launch
 
 
-def _assigned_to(kernel: ast.Module, name: str) -> list[ast.expr]:
+def assigned_to(kernel: ast.Module, name: str) -> list[ast.expr]:
     return [
         node.value
         for node in ast.walk(kernel)
