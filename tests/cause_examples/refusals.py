@@ -72,6 +72,7 @@ TYPES = (
     f"{WORDS}Loop-carried variable s has initial type fp32 but is re-assigned to fp32[8] in loop! "
     "Please make sure that the type stays consistent."
 )
+REDUCED = TYPES.replace("fp32 but", "fp32[8] but").replace("fp32[8] in", "fp32 in")
 SHAPE = f"{WORDS}Loop carried variable s changed type, was <class 'int'> but is now <class 'float'>"
 BEYOND = "thread 8 of block 0 uses index 8 of x, which has 8 elements"
 
@@ -101,6 +102,9 @@ SHOWN: dict[str, tuple[str, Make] | tuple[str, Make, int]] = {
         "out_of_bounds", BEYOND, "", "if i < n | j < m:", "    out[i] = x[i]"), 4),
     "a number becomes a vector": ("loop_changes_type", failed(
         "compile", TYPES, "s = 0.0", "for i in range(n):", "    s += x", at=4, threads=False), 3),
+    "a vector becomes a number": ("loop_changes_type", failed(
+        "compile", REDUCED, "s = x", "for i in range(n):", "    s = tl.max(x, axis=0)", at=4,
+        threads=False), 5),
     "a whole number becomes a fraction": ("loop_changes_type", failed(
         "compile", SHAPE, "s = 0", "for i in range(n):", "    s = x + 1", at=4, threads=False), 3),
     "no guard": ("missing_mask", failed("out_of_bounds", BEYOND, "", "", "out[t] = x[t]"), 5),

@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from grader.backends.triton import subscripts
+from grader.backends.triton import operands, subscripts
 
 # Triton raises some as the text that Python shows of another: NameError('x is not defined')
 _SHOWN = re.compile(r"\w+\((?P<text>'.*'|\".*\")\)", re.DOTALL)
@@ -35,12 +35,24 @@ def root_cause(error: BaseException) -> BaseException:
     if found := _visited(error):
         located = CompilationError(*found, _plain(str(error)))
         return located.with_traceback(error.__traceback__)
-    part: Any = error
     passed = subscripts.pointers(error)
-    while hasattr(part, "error_message"):
+    parts = _parts(error)
+    operand = operands.sentence(parts, passed)
+    for part in parts:
         part.error_message = subscripts.sentence(part, passed) or _plain(part.error_message or "")
-        part = part.__cause__
+    if operand is not None:
+        parts[-1].error_message = operand
     return _outside(error) or error
+
+
+def _parts(error: BaseException) -> list[Any]:
+    """Return a compiler's errors, of the kernel first and of the innermost function last."""
+    parts: list[Any] = []
+    part: Any = error
+    while hasattr(part, "error_message"):
+        parts.append(part)
+        part = part.__cause__
+    return parts
 
 
 def _outside(error: BaseException) -> BaseException | None:

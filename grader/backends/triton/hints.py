@@ -25,10 +25,19 @@ _NO_ARRAY = (
     "A pointer is the address of the first element, not an array. Where some lanes lie past the "
     "end, add `mask=`."
 )
+_ADDRESS = (
+    "To an address a kernel adds whole offsets, and divides them with //. The number there is "
+    "tl.load(pointer + offsets)."
+)
 _ONE_TYPE = (
     "A variable keeps its type and shape. The message names both: fp32 is one number, as 0.0 is, "
     "and fp32[N] a vector of N. Where the loop or the other branch makes a vector, begin with "
     "one, such as tl.zeros((BLOCK,), tl.float32)."
+)
+_ONE_NUMBER = (
+    "tl.max, tl.min and tl.sum make one number of a vector, and the variable was a vector before "
+    "the loop. Keep it one, lane by lane, as in tl.maximum(maxima, x) or sums + x. Make one number "
+    "of it after the loop."
 )
 _SHAPES = (
     "Shapes must be equal, or 1 where they are not: x[:, None] and x[None, :] add an axis of 1."
@@ -61,6 +70,10 @@ _DOT_TYPES = (
 )
 _AXES = (
     "A block of one axis is reduced along axis=0; the axes of a table are 0 (down) and 1 (across)."
+)
+_LARGER = (
+    "tl.max(x, axis=0), tl.min and tl.sum make one number of one block. The larger of two, lane by "
+    "lane, is tl.maximum(a, b)."
 )
 _RANGES = "The number does not fit its type: 2**31 and more need .to(tl.int64)."
 _TYPES = "Types are those of tl: tl.float32, tl.float16, tl.int32 and so on."
@@ -114,6 +127,13 @@ COMPILER: dict[str, str | Advice] = {
     "functions are in tl.math and in triton.language.extra.libdevice.",
     "'tensor' object has no attribute": "A block has few methods, such as x.to(tl.float32). "
     + _OF_TL,
+    "maximum() got an unexpected keyword argument 'axis'": _LARGER,
+    "minimum() got an unexpected keyword argument 'axis'": _LARGER,
+    "maximum() missing": _LARGER,
+    "minimum() missing": _LARGER,
+    "tl.sum takes one block": "tl.sum(x, axis=0) makes one number of one block. The sum of two, "
+    "lane by lane, is a + b.",
+    "takes one block and its axis": _LARGER,
     "got an unexpected keyword argument": "Look for a misspelling: tl.load has mask= and other=, "
     "tl.store has mask=, reductions have axis=.",
     "has no attribute append": Advice(
@@ -127,6 +147,7 @@ COMPILER: dict[str, str | Advice] = {
     "could not be determined at compile-time": "tl.static_assert sees tl.constexpr values; "
     "tl.device_assert sees all others, when the kernel runs.",
     "has no len()": "A block's sizes are those that it was made with, such as BLOCK.",
+    "] but is re-assigned to fp32 in loop": Advice("loop_changes_type", _ONE_NUMBER),
     "Loop-carried variable": Advice("loop_changes_type", _ONE_TYPE),
     "Mismatched type for": Advice("loop_changes_type", _ONE_TYPE),
     "must be a power of 2": Advice("arange_not_power_of_two", _POWER_OF_TWO),
@@ -147,7 +168,12 @@ COMPILER: dict[str, str | Advice] = {
     "plus offsets.",
     "Pointer argument of": "The first argument is an address: a pointer that the launch passed, "
     "plus offsets.",
-    "invalid operands of type pointer": "Offsets are integers: divide with //.",
+    "is an address": "tl.load reads the number that is stored at an address. A kernel "
+    "computes with numbers, and only adds whole offsets to addresses.",
+    "invalid operands of type pointer": _ADDRESS,
+    "cannot cast pointer": _ADDRESS,
+    "got pointer<": _ADDRESS,
+    "'pointer_type' object has no attribute": _ADDRESS,
     "invalid operands of type": "This operator takes integers: compare floats, or convert with "
     ".to(tl.int32).",
     "incompatible dimensions": _SHAPES,
@@ -245,8 +271,7 @@ COMPILER: dict[str, str | Advice] = {
     "is out of range for type": _RANGES,
     "cannot cast": _TYPES,
     "Cannot bitcast": _TYPES,
-    "create_reduce()": "tl.max(x, axis=0), tl.min and tl.sum make one number of one block. The "
-    "larger of two, lane by lane, is tl.maximum(a, b).",
+    "create_reduce()": _LARGER,
     "Invalid rounding mode": 'fp_downcast_rounding is "rtne", to the nearest number, or "rtz".',
     "fp_downcast_rounding should be set only": "Rounding is chosen where bits are lost: from a "
     "wider float to a narrower one.",

@@ -26,11 +26,11 @@ def sentence(error: Any, passed: frozenset[str]) -> str | None:
     if found is None:
         return "a pointer or a block is used like a list" if _COMPUTED in said else None
     statement, subscript = found
-    if _is_pointer(subscript.value, kernel, passed):
+    if is_pointer(subscript.value, kernel, passed):
         return _of_pointer(statement, subscript)
     if _assigned(statement) is subscript:
         return _of_assigned_block(statement, subscript)
-    return f"no elements can be taken out of a block by an index: {_short(subscript, 'x[...]')}"
+    return f"no elements can be taken out of a block by an index: {short(subscript, 'x[...]')}"
 
 
 def _indexed(kernel: ast.Module, node: ast.AST) -> tuple[ast.stmt, ast.Subscript] | None:
@@ -67,14 +67,14 @@ def pointers(error: BaseException) -> frozenset[str]:
     return frozenset()
 
 
-def _is_pointer(indexed: ast.expr, kernel: ast.Module, passed: frozenset[str]) -> bool:
+def is_pointer(indexed: ast.expr, kernel: ast.Module, passed: frozenset[str]) -> bool:
     """Follow sums of a pointer and offsets back to a parameter, through the lines above."""
     match indexed:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-            return _is_pointer(left, kernel, passed) or _is_pointer(right, kernel, passed)
+            return is_pointer(left, kernel, passed) or is_pointer(right, kernel, passed)
         case ast.Name(id=name):
-            above = [value for value in _assigned_to(kernel, name) if value.lineno < indexed.lineno]
-            return _is_pointer(above[-1], kernel, passed) if above else _names_pointer(name, passed)
+            above = [value for value in assigned_to(kernel, name) if value.lineno < indexed.lineno]
+            return is_pointer(above[-1], kernel, passed) if above else _names_pointer(name, passed)
     return False
 
 
@@ -82,7 +82,7 @@ def _names_pointer(parameter: str, passed: frozenset[str]) -> bool:
     return parameter in passed or parameter.endswith("_ptr")  # a helper's are not passed at launch
 
 
-def _assigned_to(kernel: ast.Module, name: str) -> list[ast.expr]:
+def assigned_to(kernel: ast.Module, name: str) -> list[ast.expr]:
     return [
         node.value
         for node in ast.walk(kernel)
@@ -92,11 +92,11 @@ def _assigned_to(kernel: ast.Module, name: str) -> list[ast.expr]:
 
 
 def _of_pointer(statement: ast.stmt, subscript: ast.Subscript) -> str:
-    address, code = _address(subscript), _short(subscript, "pointer[...]")
+    address, code = _address(subscript), short(subscript, "pointer[...]")
     if _assigned(statement) is not subscript:
         return f"a pointer has no index: write tl.load({address}) for {code}"
     if isinstance(statement, ast.Assign):
-        value = _short(statement.value, "values")
+        value = short(statement.value, "values")
         return f"a pointer has no index: write tl.store({address}, {value}) for {code} = ..."
     return (
         f"a pointer has no index: read with tl.load({address}), compute, and write with "
@@ -115,8 +115,8 @@ def _address(subscript: ast.Subscript) -> str:
 
 
 def _of_assigned_block(statement: ast.stmt, subscript: ast.Subscript) -> str:
-    block, index = _short(subscript.value, "x"), _short(subscript.slice, "condition")
-    value = _short(statement.value, "values") if isinstance(statement, ast.Assign) else "values"
+    block, index = short(subscript.value, "x"), short(subscript.slice, "condition")
+    value = short(statement.value, "values") if isinstance(statement, ast.Assign) else "values"
     condition = index if isinstance(subscript.slice, ast.Compare) else "condition"
     return (
         f"a block cannot be assigned to by index: write {block} = tl.where({condition}, {value}, "
@@ -124,6 +124,7 @@ def _of_assigned_block(statement: ast.stmt, subscript: ast.Subscript) -> str:
     )
 
 
-def _short(code: ast.AST, instead: str) -> str:
+def short(code: ast.AST, instead: str) -> str:
+    """Return code on one line, or other words for what is too long to repeat."""
     text = ast.unparse(code)
     return text if len(text) <= _LONGEST else instead

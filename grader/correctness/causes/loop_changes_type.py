@@ -9,6 +9,7 @@ from grader.correctness.evidence import Evidence
 from grader.correctness.source import assigned
 
 CHANGED = re.compile(r"[Ll]oop.carried variable (\w+) (?:has initial type|changed type)")
+REDUCED = re.compile(r"has initial type \w+\[.*\] but is re-assigned to \w+ in loop")
 
 
 def explain(evidence: Evidence) -> Explanation | None:
@@ -22,6 +23,9 @@ def explain(evidence: Evidence) -> Explanation | None:
     inside = [line for line in lines if line > frames[-1].line]
     if not before or not inside:
         return None
+    if REDUCED.search(evidence.failure.message):
+        number = f"{evidence.quoted(inside[0])} makes one number of {changed[1]}, in the loop."
+        return Explanation(f"{number} {evidence.failure.hint or ''}".rstrip(), inside[0])
     return Explanation(
         f"{evidence.quoted(before[-1])} gives {changed[1]} another type or shape than "
         f"line {inside[0]} in the loop does. {evidence.failure.hint or ''}".rstrip(),
