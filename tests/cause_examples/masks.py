@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from evidences import refused, spec_of
+import torch
+from evidences import evidence_of, refused, spec_of, use
 
 from cause_examples.example import Example, near, shown
 from grader.correctness.evidence import Evidence
@@ -51,6 +52,30 @@ def nearly(*arguments: str) -> tuple[str, partial[Evidence]]:
     return "mask_of_lanes", partial(leaves, *arguments)
 
 
+MAXIMA = spec_of(
+    lambda i: {"out": i["x"].amax(1)}, "x", shape=lambda i: i["x"].shape[:1], largest=(9, 9)
+)
+ROWS = """@triton.jit
+def kernel(x_ptr, out_ptr, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    offsets = row * columns + tl.arange(0, BLOCK)
+    inside = {mask}
+    x = tl.load(x_ptr + offsets, mask=inside, other=float("-inf"))
+    tl.store(out_ptr + row, tl.max(x, axis=0))
+"""
+
+
+def of_address(mask: str, rows: int = 1) -> Evidence:
+    """A maximum of each row, where the load was seen in the first rows alone."""
+    return evidence_of(
+        MAXIMA,
+        lambda i: {"out": torch.full(i["x"].shape[:1], -torch.inf)},
+        (3, 5),
+        source=ROWS.format(mask=mask),
+        uses=[use(6, "read", "x", (torch.arange(3) < rows)[:, None].expand(3, 5), lanes=8)],
+    )
+
+
 EXAMPLES: dict[str, Example] = shown(
     {
         "lanes < n, of blocks": of_lanes(BLOCKS, "lanes < n"),
@@ -62,6 +87,11 @@ EXAMPLES: dict[str, Example] = shown(
         "lanes < columns, of terms of their own": of_lanes(
             LOOP, "lanes < columns", "start + lanes"
         ),
+        "a place in the table < columns": (
+            "mask_of_address never_read",
+            partial(of_address, "offsets < columns"),
+            5,
+        ),
     }
 )
 NEAR_HINTS = near(
@@ -72,6 +102,14 @@ NEAR_HINTS = near(
         "a block's own length": nearly(LOOP, "lanes < BLOCK"),
         "an access before the start": nearly(BLOCKS, "lanes < n", "offsets", BEFORE),
         "rows of whole blocks": nearly(LOOP, "lanes < columns", "row * BLOCK + lanes"),
+        "a place in the table < columns, and all rows are read": (
+            "mask_of_address",
+            partial(of_address, "offsets < columns", 3),
+        ),
+        "a place in the table < its length": (
+            "mask_of_address",
+            partial(of_address, "offsets < columns * columns"),
+        ),
         "other lanes in the address": nearly(BLOCKS, "lanes < n", "tl.arange(0, 64) * 2"),
     }
 )

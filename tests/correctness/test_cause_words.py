@@ -27,6 +27,7 @@ SEVERAL = {
     "known_mistake",
     "left_out",
     "load_mask",
+    "mask_of_address",
     "mask_of_lanes",
     "misused_language",
     "nothing_on_the_gpu",
