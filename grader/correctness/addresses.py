@@ -66,11 +66,19 @@ def _terms(kernel: ast.FunctionDef, node: ast.expr, keep: frozenset[str], depth:
         right = _terms(kernel, node.right, keep, depth + 1)[:MOST_TERMS]
         return [Term((*a.factors, *b.factors), node.lineno) for a in left for b in right]
     if isinstance(node, ast.Name) and node.id not in keep:
-        given = assigned(kernel, node.id)
-        value = given[0].value if len(given) == 1 and isinstance(given[0], ast.Assign) else None
+        value = meaning(kernel, node.id)
         if value is not None and _is_arithmetic(value):
             return _terms(kernel, value, keep, depth + 1)
     return [Term((_leaf(node),), node.lineno)]
+
+
+def meaning(kernel: ast.FunctionDef, name: str) -> ast.expr | None:
+    """Return the expression that a name stands for, if all assignments give it the same text."""
+    values = [each.value for each in assigned(kernel, name) if isinstance(each, ast.Assign)]
+    texts = {text_of(value) for value in values}
+    if len(values) != len(assigned(kernel, name)) or len(texts) != 1:
+        return None
+    return values[0] if len(values) == 1 or len(texts.pop()) < LONGEST else None
 
 
 def bare(node: ast.expr) -> ast.expr:
@@ -153,6 +161,21 @@ def _giving(statement: ast.stmt) -> ast.AST:
         return statement.iter
     value = getattr(statement, "value", None)
     return value if isinstance(value, ast.AST) else statement
+
+
+def compared(kernel: ast.FunctionDef, mask: ast.expr) -> Iterator[ast.Compare]:
+    """Yield the comparisons `place < length` of a mask, and of names that it uses."""
+    waiting: list[ast.AST] = [mask]
+    seen: set[str] = set()
+    while waiting:
+        for each in ast.walk(waiting.pop()):
+            if isinstance(each, ast.Compare) and len(each.ops) == 1:
+                if isinstance(each.ops[0], ast.Lt):
+                    yield each
+            elif isinstance(each, ast.Name) and each.id not in seen:
+                seen.add(each.id)
+                value = meaning(kernel, each.id)
+                waiting += [] if value is None else [value]
 
 
 def bounds(kernel: ast.FunctionDef) -> dict[str, str]:

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
-from grader.correctness.addresses import accesses, depends_on
+from grader.correctness.addresses import (
+    PROGRAM,
+    accesses,
+    arguments_of,
+    depends_on,
+    extent_of,
+    is_last,
+    terms,
+    text_of,
+)
 from grader.correctness.evidence import Evidence
 from grader.correctness.reason import Reason, programs_of
 from grader.correctness.source import calls, lines_with, names_in
@@ -28,6 +37,14 @@ def number_in_no_address(evidence: Evidence, name: str) -> Reason | None:
     if any(depends_on(kernel, call.args[0], "program_id") for kernel, call in found):
         return None
     kernel, call = found[0]
+    row = _row_of_program(evidence, kernel, name)
+    if row is not None:
+        return Reason(
+            "program_id_unused",
+            f"every program goes to row 0, for the address lacks the number of the program: add "
+            f"{row}.",
+            call.lineno,
+        )
     lanes = [line for line in lines_with(kernel, "arange") if line <= call.lineno]
     return Reason(
         "program_id_unused",
@@ -36,6 +53,31 @@ def number_in_no_address(evidence: Evidence, name: str) -> Reason | None:
         "size of a block, or by the length of a row?",
         lanes[-1] if lanes else call.lineno,
     )
+
+
+def _row_of_program(evidence: Evidence, kernel: ast.FunctionDef, name: str) -> str | None:
+    """Return what to add to an address, where each program has a row and all were seen in row 0."""
+    marks = [use.marks for use in evidence.uses if use.argument == name]
+    rows = {len(each) for each in marks if each.ndim == 2 and not bool(each[1:].any())}
+    if len(rows) != 1 or programs_of(evidence) not in rows:
+        return None
+    numbers = [
+        target.id
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+        and [(each.alone or "").partition(" ")[0] for each in terms(kernel, target)] == [PROGRAM]
+    ]
+    if len(numbers) != 1:
+        return None
+    for _, host, given in arguments_of(evidence.text, kernel):
+        for parameter, argument in given.items():
+            extent = extent_of(evidence.text, argument, host)
+            length = extent is not None and extent[0] == name and is_last(extent, 2)
+            if length or text_of(argument) == f"{name}.stride(0)":
+                return f"`{numbers[0]} * {parameter}`"
+    return f"{numbers[0]} times the length of a row"
 
 
 def turn_in_no_address(evidence: Evidence, name: str) -> Reason | None:

@@ -494,7 +494,7 @@ EXAMPLES = shown(
         "an address without the program, and a first row": (
             "never_read program_id_unused",
             partial(unread, "start + lanes", FIRST_ROW),
-            4,
+            6,
         ),
         "an address without the turn": (
             "never_read block_index",

@@ -28,6 +28,8 @@ SEVERAL = {
     "left_out",
     "line_to_split",
     "load_mask",
+    "mask_of_address",
+    "mask_of_lanes",
     "misused_language",
     "nothing_on_the_gpu",
     "one_program",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from cause_examples.hints import EXAMPLES
+from cause_examples import hints, masks, rows
 from syrupy.assertion import SnapshotAssertion
 
 from grader.correctness.causes import explain
+
+EXAMPLES = hints.EXAMPLES | masks.EXAMPLES | rows.EXAMPLES
 
 
 @pytest.mark.parametrize("title", EXAMPLES)
