@@ -25,10 +25,12 @@ SEVERAL = {
     "index_below_zero",
     "infinite_difference",
     "known_mistake",
+    "lanes_not_reduced",
     "left_out",
     "load_mask",
     "misused_language",
     "nothing_on_the_gpu",
+    "old_maximum",
     "one_program",
     "overlapping_programs",
     "own_length",
@@ -37,6 +39,7 @@ SEVERAL = {
     "stride_of_one_block",
     "swapped_in_launch",
     "tree_ends_early",
+    "unlike_exponentials",
     "unscaled_program",
 }
 
