@@ -25,6 +25,13 @@ SPECS = {
         edges=(Case((2, 5), "float32"),),
         **DRAWN,
     ),
+    "softmax": spec_of(lambda i: {"out": i["x"].softmax(-1)}, "x", largest=(9, 99), **DRAWN),
+    "columns": spec_of(
+        lambda i: {"out": i["x"].sum(0, keepdim=True)},
+        "x",
+        shape=lambda i: (1, i["x"].shape[1]),
+        **DRAWN,
+    ),
     "sum": spec_of(lambda i: {"out": i["x"].sum(-1, keepdim=True)}, "x", shape=(1,), **DRAWN),
     "highest": spec_of(lambda i: {"out": i["x"].amax(-1, keepdim=True)}, "x", shape=(1,), **DRAWN),
     "counts": spec_of(

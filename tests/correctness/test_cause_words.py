@@ -25,6 +25,7 @@ SEVERAL = {
     "index_below_zero",
     "infinite_difference",
     "known_mistake",
+    "lanes_not_reduced",
     "left_out",
     "line_to_split",
     "load_mask",
@@ -32,6 +33,7 @@ SEVERAL = {
     "mask_of_lanes",
     "misused_language",
     "nothing_on_the_gpu",
+    "old_maximum",
     "one_program",
     "overlapping_programs",
     "own_length",
@@ -40,6 +42,7 @@ SEVERAL = {
     "stride_of_one_block",
     "swapped_in_launch",
     "tree_ends_early",
+    "unlike_exponentials",
     "unscaled_program",
 }
 

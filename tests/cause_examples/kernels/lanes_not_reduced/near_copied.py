@@ -1,0 +1,32 @@
+"""A copy of the lanes is reduced; the output is that of half of it."""
+# softmax 2x20 not_reduced
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * columns
+    lanes = tl.arange(0, BLOCK)
+    highest = tl.full((BLOCK,), float("-inf"), tl.float32)
+    for start in range(0, columns, BLOCK):
+        inside = start + lanes < columns
+        x = tl.load(x_ptr + row + start + lanes, mask=inside, other=float("-inf"))
+        highest = tl.maximum(highest, x)
+    m = tl.max(highest, axis=0)
+    s = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, columns, BLOCK):
+        inside = start + lanes < columns
+        x = tl.load(x_ptr + row + start + lanes, mask=inside, other=float("-inf"))
+        s += tl.exp(x - m)
+    lanes_total = s * 2.0
+    total = tl.sum(lanes_total, axis=0)
+    for start in range(0, columns, BLOCK):
+        inside = start + lanes < columns
+        x = tl.load(x_ptr + row + start + lanes, mask=inside, other=float("-inf"))
+        tl.store(out_ptr + row + start + lanes, tl.exp(x - m) / total, mask=inside)
+
+
+def run(x, out):
+    kernel[(x.shape[0],)](x, out, x.shape[1], BLOCK=8)
