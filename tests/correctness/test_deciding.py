@@ -79,6 +79,13 @@ SHARED = """tile = cuda.shared.array(8, float32)
     tile[i] = x[i]
     cuda.syncthreads()
     out[i] = tile[7 - i]"""
+TREE = """tile = cuda.shared.array(8, float32)
+    tile[i] = x[i]
+    by = 4
+    while by > 0:
+        tile[i] += tile[i + by]
+        by //= 2
+    out[i] = tile[i]"""
 TWO_KERNELS = """@cuda.jit
 def first(x, parts):
     for i in range(cuda.grid(1), x.size, {step}):
@@ -141,6 +148,13 @@ DECIDING: dict[str, tuple[Evidence, int, list[int]]] = {
     "a tile that is filled and stored": (threads(SHARED, 7), 5, [7]),
     "a sum that is filled and stored": (
         threads(SHARED.replace("out[i] =", "for j in range(8):\n        out[i] +="), 8), 5, [8]),
+    "a tile that a loop adds to": (threads(TREE, 10), 5, [7, 8]),
+    "a tile that a loop changes": (
+        threads(TREE.replace("+= tile[i + by]", "= max(tile[i], tile[i + by])"), 10), 5, [7, 8]),
+    "a tile that is changed in no loop": (
+        threads(TREE.replace("while by > 0", "if by > 0"), 10), 5, [10]),
+    "another tile that a loop adds to": (
+        threads(TREE.replace("tile[i] += tile", "other[i] += tile"), 10), 5, [10]),
     "a tile that nobody fills": (threads(SHARED.replace("tile[i] = x[i]", "pass"), 7), 7, []),
     "an earlier kernel": (two_kernels(), 9, [3, 4]),
     "an earlier kernel of another array": (two_kernels("other"), 9, []),

@@ -45,6 +45,7 @@ def of_value(
     yield from _of_earlier_kernel(evidence, kernel, statement)
     stores_it = Further(store, "{} stores it.")
     if _fills_an_array(statement):
+        yield from _of_later_steps(kernel, statement)
         yield stores_it
     if heads and isinstance(heads[0], ast.If):
         yield of_condition(heads[0])
@@ -56,6 +57,19 @@ def of_value(
 def _fills_an_array(statement: ast.stmt) -> bool:
     """Say whether a statement assigns to an element, as of shared memory that is stored later."""
     return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript)
+
+
+def _of_later_steps(kernel: ast.FunctionDef, statement: ast.stmt) -> Iterator[Further]:
+    assert isinstance(statement, ast.Assign)
+    name = root_of(statement.targets[0])
+    for step in ast.walk(kernel):
+        if not isinstance(step, ast.Assign | ast.AugAssign) or step.lineno <= statement.lineno:
+            continue
+        target = step.target if isinstance(step, ast.AugAssign) else step.targets[0]
+        loops = [each for each in around(kernel, step) if not isinstance(each, ast.If)]
+        if isinstance(target, ast.Subscript) and root_of(target) == name and loops:
+            yield Further(step.lineno, "{} changes that afterwards.")
+            yield Further(loops[0].lineno, "The loop of {} decides how often.")
 
 
 def _accumulates(kernel: ast.FunctionDef, statement: ast.stmt, loop: Loop) -> bool:
