@@ -7,6 +7,7 @@ import pytest
 import torch
 from numba import cuda, float32
 
+from grader.backends.numba.refusals import NotCompiled
 from grader.backends.numba.simulator import setup
 from grader.backends.numba.simulator.device_arrays import device_array
 from grader.backends.numba.simulator.launch_limits import LaunchRefused
@@ -18,7 +19,15 @@ setup.install()
 
 WIDTH = 4
 PAIR = (4, 5)
-MISTAKEN = (TypeError, ValueError, IndexError, NameError, AttributeError, LaunchRefused)
+MISTAKEN = (
+    TypeError,
+    ValueError,
+    IndexError,
+    NameError,
+    AttributeError,
+    LaunchRefused,
+    NotCompiled,
+)
 SOME = device_array(np.zeros(4, np.float32), lambda: None, "a")
 
 
@@ -92,6 +101,27 @@ def asks_for_a_block(x):
 @cuda.jit
 def asks_for_the_larger(x):
     cuda.shared.array(max(WIDTH, 2), float32)
+
+
+@cuda.jit
+def exp_of_no_module(x):
+    x[0] = exp(x[0])  # noqa: F821
+
+
+@cuda.jit(device=True)
+def fills(x):
+    x[0] = 1.0
+
+
+@cuda.jit
+def indexes_nothing(x):
+    x[0] = fills(x)[0]
+
+
+@cuda.jit
+def two_sizes(x):
+    tile = cuda.shared.array(32, 33, float32)
+    x[0] = tile[0, 0]
 
 
 @cuda.jit
@@ -170,6 +200,9 @@ def nothing(x):
         (divides_an_index, 1, 1, "/ gives no whole number, but // does"),
         (adds_arrays, 1, 1, "single elements, such as a[i], not with whole arrays"),
         (adds_to_an_array, 1, 1, "single elements, such as a[i], not with whole arrays"),
+        (exp_of_no_module, 1, 1, "write `import math`"),
+        (indexes_nothing, 1, 1, "call it alone"),
+        (two_sizes, 1, 1, "one argument, a tuple"),
         (returns_its_answer, 1, 1, "writes its answer into an array"),
         (forgets_the_dtype, 1, 1, "such as cuda.shared.array(64, float32)"),
         (forgets_the_dtype_of_its_own, 1, 1, "such as cuda.shared.array(64, float32)"),

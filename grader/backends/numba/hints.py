@@ -111,11 +111,6 @@ EXCEPTIONS: dict[str, str | Advice] = {
         "arange_not_constant",
         "The compiler must know it: write plain numbers, or a constant of the file.",
     ),
-    "returns a value, and nobody": Advice(
-        "value_returned",
-        "No compiler for a GPU takes such a kernel. A kernel writes its "
-        "answer into an array, such as out[i] = value, and `return` alone ends a thread early.",
-    ),
     "by in cuda.shfl": "/ gives no whole number, but // does.",
     "unhashable type": ARRAY_AS_SIZE,
     "cuda.shfl": "A shuffle is called as cuda.shfl_down_sync(mask, value, by): first comes a mask, "

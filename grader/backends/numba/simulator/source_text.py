@@ -20,6 +20,18 @@ def has_return(code: CodeType) -> bool:
 
 
 @cache
+def returned_at(code: CodeType) -> tuple[str, int] | None:
+    """Return the place of a function's first `return` of a value; None without its text."""
+    function = _function(code)
+    lines = [
+        part.lineno
+        for part in ([] if function is None else ast.walk(function))
+        if isinstance(part, ast.Return) and part.value is not None
+    ]
+    return (code.co_filename, min(lines)) if lines else None
+
+
+@cache
 def require_compilable(code: CodeType) -> None:
     """Raise TypeError if a kernel's text holds a construct that numba-cuda does not compile.
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from greenlet import getcurrent, greenlet
 
+from grader.backends.numba.refusals import NotCompiled
 from grader.backends.numba.simulator.launch_limits import MAX_THREADS
 from grader.backends.numba.simulator.races import Paused
-from grader.backends.numba.simulator.source_text import require_compilable
+from grader.backends.numba.simulator.source_text import require_compilable, returned_at
 from grader.backends.numba.simulator.warps import Exchange
 from grader.worker import races
 from grader.worker.source_sites import Place, Site, place_of
@@ -85,8 +86,8 @@ class Thread(greenlet):
             function, *args = self.call
             require_compilable(function.__code__)
             if function(*args) is not None:
-                raise TypeError(
-                    f"the kernel {function.__name__} returns a value, and nobody gets it"
+                raise NotCompiled(
+                    "it returns a value, and nobody gets it", returned_at(function.__code__)
                 )
             self.ended = True
             del function, args
