@@ -6,7 +6,7 @@ folder tests/drawings it writes the drawings that the tests hold the code to.
 
 from __future__ import annotations
 
-from grader.model.results import Failure
+from grader.model.results import Failure, Frame
 from grader.model.trace import (
     Access,
     Act,
@@ -201,6 +201,25 @@ def empty() -> Trace:
         arrays=(_array("out", "out", 4),),
         unwritten={"out": (0, 1, 2, 3)},
         failure=Failure(kind="unwritten", message="`out` was never written."),
+    )
+
+
+def undefined_name() -> Trace:
+    """A kernel whose first line uses a name that the file does not have."""
+    frames = (
+        Frame(line=12, function="add_ten", code="add_ten_kernel[1, a.size](a, out)"),
+        Frame(line=7, function="add_ten_kernel", code="out[i] = np.add(a[i], 10)"),
+    )
+    return _trace(
+        MAP,
+        [_touch(0, 0, "read", 7)],
+        exercise="p01_map",
+        case="4 float32",
+        launches=(Launch(kernel="add_ten_kernel", grid=(1, 1, 1), block=(4, 1, 1)),),
+        arrays=(_array("a", "in", 4), _array("out", "out", 4)),
+        failure=Failure(
+            kind="exception", message="NameError: name 'np' is not defined", frames=frames
+        ),
     )
 
 
@@ -512,6 +531,7 @@ ALL = {
         missing_barrier,
         swapped,
         empty,
+        undefined_name,
         many,
         outside_a_table,
         below_zero,

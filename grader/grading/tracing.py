@@ -117,7 +117,7 @@ def _outcome(
     failed: Failure | None,
 ) -> _Outcome:
     if failed is not None:
-        return _Outcome(Failure(kind=failed.kind, message=failed.message))
+        return _Outcome(Failure(kind=failed.kind, message=failed.message, frames=failed.frames))
     spec, kernel = grading.spec, grading.simulated
     missing = kernel.unwritten(outputs)
     expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)

@@ -344,6 +344,8 @@ def _faults(trace: Trace, width: int, brief: bool, most: int | None) -> Text:
         and trace.failure.message not in {sentence for _, sentence, _ in faults}
     ):
         text.append(filled(trace.failure.message, width, "  ", first="✘ "), style=BAD)
+        for frame in () if brief else trace.failure.frames[-1:]:
+            text.append(filled(f"{frame.line}  {frame.code}", width, " " * 6), style=FAINT)
     elif not faults:
         text.append("✔ ", style="green")
         well = ALL_WELL if brief else f"{ALL_WELL} {MORE_CASES}"
