@@ -71,6 +71,14 @@ _DOT_TYPES = (
 _AXES = (
     "A block of one axis is reduced along axis=0; the axes of a table are 0 (down) and 1 (across)."
 )
+_AXIS = "A grid has up to three axes: tl.program_id(0) is the program's number along the first."
+_COUNTS = (
+    "tl.arange takes both ends: tl.arange(0, 8) counts from 0 to 7. Multiply it for another step."
+)
+_FULL = (
+    "A block has a shape and a type: tl.zeros((128,), tl.float32), or of another number "
+    "tl.full((128,), 1.0, tl.float32)."
+)
 _LARGER = (
     "tl.max(x, axis=0), tl.min and tl.sum make one number of one block. The larger of two, lane by "
     "lane, is tl.maximum(a, b)."
@@ -123,10 +131,29 @@ COMPILER: dict[str, str | Advice] = {
     ),
     "has no attribute 'tanh'": "tanh is in libdevice: from triton.language.extra import libdevice, "
     "and then libdevice.tanh(x).",
+    "has no attribute 'ones'": _FULL,
+    "has no attribute 'empty'": _FULL,
     "module 'triton.language' has no": "Look for a misspelling: tl has no such name. More "
     "functions are in tl.math and in triton.language.extra.libdevice.",
     "'tensor' object has no attribute": "A block has few methods, such as x.to(tl.float32). "
     + _OF_TL,
+    "missing a required argument: 'dtype'": _FULL,
+    "full() missing": _FULL,
+    "full() got an unexpected": _FULL,
+    "has no attribute 'is_fp8'": _FULL,
+    "'dtype' object is not iterable": _FULL,
+    "'int' object is not iterable": "A shape is a tuple, with a comma even for one axis: "
+    "tl.zeros((128,), tl.float32).",
+    "a shape is a tuple of constants": Advice("arange_not_constant", _BLOCK_SIZE),
+    "program_id() missing": _AXIS,
+    "num_programs() missing": _AXIS,
+    "arange() missing": _COUNTS,
+    "arange() got an unexpected": _COUNTS,
+    "tl.arange gets an argument too many": _COUNTS,
+    "gets an argument too many": "Compare the call with what the function takes, such as "
+    "tl.program_id(0), tl.exp(x) and tl.maximum(a, b).",
+    "where() missing": "tl.where(condition, a, b) takes a where the condition holds, and b "
+    "elsewhere.",
     "maximum() got an unexpected keyword argument 'axis'": _LARGER,
     "minimum() got an unexpected keyword argument 'axis'": _LARGER,
     "maximum() missing": _LARGER,
@@ -177,6 +204,11 @@ COMPILER: dict[str, str | Advice] = {
     "invalid operands of type": "This operator takes integers: compare floats, or convert with "
     ".to(tl.int32).",
     "incompatible dimensions": _SHAPES,
+    "Mask argument cannot be block type if pointer": Advice(
+        "formula",
+        "One address needs no mask: leave it out. For more than one, add offsets to the pointer, "
+        "one for each lane.",
+    ),
     "cannot be block type if pointer": Advice(
         "formula",
         "One address takes one value. Reduce the block first, with tl.sum or tl.max; or add "
@@ -195,7 +227,7 @@ COMPILER: dict[str, str | Advice] = {
     ),
     "axis must be 0, 1, or 2": "A grid has three axes, 0 to 2: put more of them into one, and take "
     "it apart with // and %.",
-    "arange's end argument must be greater": "tl.arange(0, BLOCK) counts from 0 to BLOCK - 1.",
+    "arange's end argument must be greater": _COUNTS,
     "arange must fit in int32": "A block begins near 0: add large offsets to it afterwards.",
     "For lower bound must be a scalar": _SCALAR_BOUNDS,
     "For upper bound must be a scalar": _SCALAR_BOUNDS,
