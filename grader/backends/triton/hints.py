@@ -342,6 +342,7 @@ LAUNCH: dict[str, str | Advice] = {
     "kernel, which kernel[grid](...) launches; any other is called with () alone.",
     "has no @triton.jit above it": "Write @triton.jit above each function that uses tl, and launch "
     "the kernel: kernel[(programs,)](...).",
+    "tl.cdiv is called outside of a kernel": "Beside the kernel it is triton.cdiv(n, BLOCK).",
     "is called outside of a kernel": "The functions of tl work in a kernel, which has @triton.jit "
     "above it; the function that launches it has tensors, and uses torch.",
     "Cannot call @triton.jit'd outside": Advice(
@@ -358,6 +359,13 @@ LAUNCH: dict[str, str | Advice] = {
     "object of type 'int' has no len()": Advice(
         "grid_not_tuple",
         "A grid is a tuple, with a comma even for one axis: kernel[(programs,)](...).",
+    ),
+    "'tuple' object cannot be interpreted as an integer": Advice(
+        "grid_not_tuple",
+        "A grid is one tuple of numbers: kernel[(programs,)](...), where programs is no tuple.",
+    ),
+    "'NoneType' object cannot be interpreted as an integer": Advice(
+        "grid_not_tuple", "A grid counts programs, and None counts none: is a `return` missing?"
     ),
     "'float' object cannot be interpreted as an integer": Advice(
         "grid_not_tuple", "A grid counts programs: round up with triton.cdiv(n, BLOCK)."
