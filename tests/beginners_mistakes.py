@@ -190,6 +190,7 @@ LAUNCHES = {
     "BLOCK is missing": (GRID, ""),
     "BLOCK twice": (GRID, "16, BLOCK=16"),
     "an argument too many": (GRID, "16, 3"),
+    "warps by position": (GRID, "16, FACTOR"),
     "a number for a grid": ("3", OPTIONS),
     "a tuple in a grid": ("((1,),)", OPTIONS),
     "None in a grid": ("(None,)", OPTIONS),

@@ -355,6 +355,8 @@ LAUNCH: dict[str, str | Advice] = {
     "and num_ctas, and all else are parameters of the kernel.",
     "dynamic_func() missing": "dynamic_func is the kernel, and the launch passes it no such "
     "argument. Those of tl.constexpr are passed by name, as in BLOCK=1024.",
+    "dynamic_func() takes": "dynamic_func is the kernel, and the launch passes it more than its "
+    "parameters. Options are passed by name, as in num_warps=4.",
     "dynamic_func()": _ARGUMENTS,
     "object of type 'int' has no len()": Advice(
         "grid_not_tuple",
