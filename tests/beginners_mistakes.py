@@ -115,6 +115,8 @@ BODIES = {
     "address in a sum of all": "x = x_ptr + offsets\nx = x - tl.sum(x, axis=0)",
     "address of another type": "x = tl.abs(x_ptr + offsets)",
     "two addresses": "y = out_ptr + offsets\nz = x_ptr + offsets\nx = y + z",
+    "address added at an address": "tl.atomic_add(out_ptr + offsets, x_ptr + n)",
+    "pointer for other": "y = tl.load(x_ptr + offsets, mask=mask, other=x_ptr)",
     "half an offset, by a name": "p = x_ptr + offsets\nq = p + n / 2\nx = tl.load(q)",
     "pointer times a number": "x = tl.load(x_ptr * n + offsets)",
     "number and its address": "p = x_ptr + offsets\ny = tl.load(p)\nx = p * y",

@@ -90,10 +90,9 @@ def _operands(node: ast.AST) -> Iterator[ast.expr]:
             yield from (left, *others)
         case ast.UnaryOp(operand=operand):
             yield operand
-        case ast.Call(func=ast.Attribute(attr="store"), args=[_, *values], keywords=named):
-            yield from (*values, *(each.value for each in named))
-        case ast.Call(func=ast.Attribute(value=value), args=values):
-            yield from (value, *values)
+        case ast.Call(func=ast.Attribute(value=value), args=values, keywords=named):
+            own = values[1:] if _takes_address(node) else (value, *values)
+            yield from (*own, *(each.value for each in named))
 
 
 def _makes_address(node: ast.AST, address: ast.expr, kernel: ast.Module) -> bool:
@@ -102,13 +101,14 @@ def _makes_address(node: ast.AST, address: ast.expr, kernel: ast.Module) -> bool
     return ast.dump(node) in used or (isinstance(address, ast.Name) and ast.dump(address) in used)
 
 
+def _takes_address(call: ast.Call) -> bool:
+    name = getattr(call.func, "attr", "")
+    return name in _TAKE_ADDRESSES or name.startswith("atomic_")
+
+
 def _parts_of_addresses(kernel: ast.Module) -> Iterator[ast.AST]:
-    waiting: list[ast.AST] = []
-    for node in ast.walk(kernel):
-        match node:
-            case ast.Call(func=ast.Attribute(attr=name), args=[pointer, *_]):
-                if name in _TAKE_ADDRESSES or name.startswith("atomic_"):
-                    waiting.append(pointer)
+    found = [node for node in ast.walk(kernel) if isinstance(node, ast.Call)]
+    waiting: list[ast.AST] = [each.args[0] for each in found if each.args and _takes_address(each)]
     seen: set[str] = set()
     while waiting:
         for part in ast.walk(waiting.pop()):
