@@ -35,9 +35,8 @@ _ONE_TYPE = (
     "one, such as tl.zeros((BLOCK,), tl.float32)."
 )
 _ONE_NUMBER = (
-    "tl.max, tl.min and tl.sum make one number of a vector, and the variable was a vector before "
-    "the loop. Keep it one, lane by lane, as in tl.maximum(maxima, x) or sums + x. Make one number "
-    "of it after the loop."
+    "Keep the vector in the loop, lane by lane, as in tl.maximum(maxima, x) or sums + x. Make one "
+    "number of it after the loop, with tl.max or tl.sum."
 )
 _SHAPES = (
     "Shapes must be equal, or 1 where they are not: x[:, None] and x[None, :] add an axis of 1."
