@@ -34,6 +34,7 @@ SPECS = {
     ),
     "sum": spec_of(lambda i: {"out": i["x"].sum(-1, keepdim=True)}, "x", shape=(1,), **DRAWN),
     "highest": spec_of(lambda i: {"out": i["x"].amax(-1, keepdim=True)}, "x", shape=(1,), **DRAWN),
+    "positive": spec_of(lambda i: {"out": i["x"].relu()}, "x", **DRAWN),
     "counts": spec_of(
         lambda i: {"out": i["x"].bincount(minlength=4)},
         "x",

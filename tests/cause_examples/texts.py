@@ -36,6 +36,17 @@ def run(x, out):
 LINE, LAUNCHED = 16, 20
 
 
+PROGRAMS = """
+def programs(n):
+    {line}
+
+def pair(n):
+    return n, n
+"""
+NO_NUMBER = "TypeError: 'tuple' object cannot be interpreted as an integer"
+NO_TUPLE = "TypeError: object of type 'int' has no len()"
+
+
 CALLER = """
 @triton.jit
 def caller(x_ptr, out_ptr):
@@ -51,6 +62,11 @@ def compiled(
     frame = Frame(line=at, function="kernel", code="")
     failure = Failure(kind=kind, message=message, frames=(frame,))
     return refused(failure, TRITON.format(line=line, launch=launch) + more, SPEC)
+
+
+def gridded(line: str, message: str, launch: str = "kernel[programs(3)](x, out, 3, 8)") -> Evidence:
+    """Return the evidence of a launch whose grid a function of the file makes."""
+    return compiled(message=message, launch=launch, more=PROGRAMS.format(line=line))
 
 
 REFUSED = {
@@ -77,6 +93,10 @@ REFUSED = {
     "zeros of a length": ("arange_not_constant", compiled(
         "y = tl.zeros((n,), tl.float32)", "Shape element 0 must have type `constexpr[int]`")),
     "no brackets": ("no_grid", compiled(launch="kernel(x, out, 3, 8)")),
+    "a tuple in a tuple": ("grid_not_tuple", gridded(
+        "return (n,)", NO_NUMBER, "kernel[(programs(3),)](x, out, 3, 8)")),
+    "a number for a grid": ("grid_not_tuple", gridded("return n", NO_TUPLE)),
+    "nothing for a grid": ("grid_not_tuple", gridded("n + 1", "AssertionError")),
     "parentheses for brackets": ("no_grid", compiled(launch="kernel((1,))(x, out, 3, 8)")),
 }  # fmt: skip
 ACCEPTED = {
@@ -85,6 +105,10 @@ ACCEPTED = {
     "an index of a block": compiled("x = x[i]"),
     "a block that has a pointer's name": compiled(
         "x_ptr[i] = 0", "a block cannot be assigned to by index"
+    ),
+    "a grid of another mistake": gridded("return (n,)", "TypeError: missing an argument"),
+    "a pair of two functions": gridded(
+        "return n", NO_NUMBER, "kernel[programs(3), pair(3)](x, out, 3, 8)"
     ),
     "a tuple": compiled("a = (x, x)"),
     "a return alone": compiled("return"),

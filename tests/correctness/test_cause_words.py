@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 # Files that recognize several causes, and name each where they explain it.
 SEVERAL = {
     "added_twice",
+    "axis_for_number",
     "block_step",
     "early_return",
     "filled_lanes",

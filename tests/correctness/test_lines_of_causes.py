@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,9 @@ from cause_examples.programs import ACROSS, DOWN, gaps
 from evidences import UNWRITTEN, cause_of, evidence_of, spec_of, use
 from torch import Tensor
 
+from grader.correctness.causes import explain
 from grader.correctness.evidence import Evidence
+from grader.grading.steps.traffic.allowance import AGAIN
 
 AXES = """@triton.jit
 def kernel(x_ptr, out_ptr, columns):
@@ -30,6 +33,16 @@ def programs(launch: str, asked: str = "0") -> Evidence:
     message = "every element of x is read 8 times on average"
     text = AXES.format(launch=launch, asked=asked)
     return over("traffic", message, text, triton=True)()
+
+
+@pytest.mark.parametrize("threads", [False, True], ids=["programs", "threads"])
+def test_advice_on_writes_names_threads_where_the_language_has_them(threads: bool) -> None:
+    text = AXES.format(launch="kernel[(2,)](x, out, 8)", asked="0")
+    evidence = over("traffic", "every element of out is written 2 times on average", text)()
+    failure = evidence.failure.model_copy(update={"hint": AGAIN["written"]})
+    found = explain(replace(evidence, failure=failure, threads=threads), print)
+    assert found is not None
+    assert ("thread" in found[1].hint) is threads
 
 
 SUM = spec_of(lambda i: {"out": i["x"] + i["y"] * 1.0}, "x", "y")

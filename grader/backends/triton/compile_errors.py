@@ -57,6 +57,8 @@ def _parts(error: BaseException) -> list[Any]:
 
 def _outside(error: BaseException) -> BaseException | None:
     """Return an error with plain words for a function of tl that no kernel calls."""
+    if isinstance(error, RuntimeError) and "outside of the scope of a kernel" in str(error):
+        return _called(error)
     if not isinstance(error, ValueError) or "_semantic" not in str(error):
         return None
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
@@ -70,6 +72,16 @@ def _outside(error: BaseException) -> BaseException | None:
     else:
         said = f"tl.{function} is called outside of a kernel"
     return ValueError(said).with_traceback(error.__traceback__)
+
+
+def _called(error: BaseException) -> BaseException | None:
+    """Return such an error for a function that tl itself has compiled, such as tl.cdiv."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        function = frame.f_locals.get("self")
+        if str(getattr(function, "__module__", "")).startswith("triton.language"):
+            said = f"tl.{getattr(function, '__name__', 'cdiv')} is called outside of a kernel"
+            return ValueError(said).with_traceback(error.__traceback__)
+    return None
 
 
 def _is_of_language(frame: FrameType) -> bool:

@@ -35,9 +35,8 @@ _ONE_TYPE = (
     "one, such as tl.zeros((BLOCK,), tl.float32)."
 )
 _ONE_NUMBER = (
-    "tl.max, tl.min and tl.sum make one number of a vector, and the variable was a vector before "
-    "the loop. Keep it one, lane by lane, as in tl.maximum(maxima, x) or sums + x. Make one number "
-    "of it after the loop."
+    "Keep the vector in the loop, lane by lane, as in tl.maximum(maxima, x) or sums + x. Make one "
+    "number of it after the loop, with tl.max or tl.sum."
 )
 _SHAPES = (
     "Shapes must be equal, or 1 where they are not: x[:, None] and x[None, :] add an axis of 1."
@@ -70,6 +69,14 @@ _DOT_TYPES = (
 )
 _AXES = (
     "A block of one axis is reduced along axis=0; the axes of a table are 0 (down) and 1 (across)."
+)
+_AXIS = "A grid has up to three axes: tl.program_id(0) is the program's number along the first."
+_COUNTS = (
+    "tl.arange takes both ends: tl.arange(0, 8) counts from 0 to 7. Multiply it for another step."
+)
+_FULL = (
+    "A block has a shape and a type: tl.zeros((128,), tl.float32), or of another number "
+    "tl.full((128,), 1.0, tl.float32)."
 )
 _LARGER = (
     "tl.max(x, axis=0), tl.min and tl.sum make one number of one block. The larger of two, lane by "
@@ -123,10 +130,29 @@ COMPILER: dict[str, str | Advice] = {
     ),
     "has no attribute 'tanh'": "tanh is in libdevice: from triton.language.extra import libdevice, "
     "and then libdevice.tanh(x).",
+    "has no attribute 'ones'": _FULL,
+    "has no attribute 'empty'": _FULL,
     "module 'triton.language' has no": "Look for a misspelling: tl has no such name. More "
     "functions are in tl.math and in triton.language.extra.libdevice.",
     "'tensor' object has no attribute": "A block has few methods, such as x.to(tl.float32). "
     + _OF_TL,
+    "missing a required argument: 'dtype'": _FULL,
+    "full() missing": _FULL,
+    "full() got an unexpected": _FULL,
+    "has no attribute 'is_fp8'": _FULL,
+    "'dtype' object is not iterable": _FULL,
+    "'int' object is not iterable": "A shape is a tuple, with a comma even for one axis: "
+    "tl.zeros((128,), tl.float32).",
+    "a shape is a tuple of constants": Advice("arange_not_constant", _BLOCK_SIZE),
+    "program_id() missing": _AXIS,
+    "num_programs() missing": _AXIS,
+    "arange() missing": _COUNTS,
+    "arange() got an unexpected": _COUNTS,
+    "tl.arange gets an argument too many": _COUNTS,
+    "gets an argument too many": "Compare the call with what the function takes, such as "
+    "tl.program_id(0), tl.exp(x) and tl.maximum(a, b).",
+    "where() missing": "tl.where(condition, a, b) takes a where the condition holds, and b "
+    "elsewhere.",
     "maximum() got an unexpected keyword argument 'axis'": _LARGER,
     "minimum() got an unexpected keyword argument 'axis'": _LARGER,
     "maximum() missing": _LARGER,
@@ -177,6 +203,11 @@ COMPILER: dict[str, str | Advice] = {
     "invalid operands of type": "This operator takes integers: compare floats, or convert with "
     ".to(tl.int32).",
     "incompatible dimensions": _SHAPES,
+    "Mask argument cannot be block type if pointer": Advice(
+        "formula",
+        "One address needs no mask: leave it out. For more than one, add offsets to the pointer, "
+        "one for each lane.",
+    ),
     "cannot be block type if pointer": Advice(
         "formula",
         "One address takes one value. Reduce the block first, with tl.sum or tl.max; or add "
@@ -195,7 +226,7 @@ COMPILER: dict[str, str | Advice] = {
     ),
     "axis must be 0, 1, or 2": "A grid has three axes, 0 to 2: put more of them into one, and take "
     "it apart with // and %.",
-    "arange's end argument must be greater": "tl.arange(0, BLOCK) counts from 0 to BLOCK - 1.",
+    "arange's end argument must be greater": _COUNTS,
     "arange must fit in int32": "A block begins near 0: add large offsets to it afterwards.",
     "For lower bound must be a scalar": _SCALAR_BOUNDS,
     "For upper bound must be a scalar": _SCALAR_BOUNDS,
@@ -310,6 +341,7 @@ LAUNCH: dict[str, str | Advice] = {
     "kernel, which kernel[grid](...) launches; any other is called with () alone.",
     "has no @triton.jit above it": "Write @triton.jit above each function that uses tl, and launch "
     "the kernel: kernel[(programs,)](...).",
+    "tl.cdiv is called outside of a kernel": "Beside the kernel it is triton.cdiv(n, BLOCK).",
     "is called outside of a kernel": "The functions of tl work in a kernel, which has @triton.jit "
     "above it; the function that launches it has tensors, and uses torch.",
     "Cannot call @triton.jit'd outside": Advice(
@@ -322,10 +354,19 @@ LAUNCH: dict[str, str | Advice] = {
     "and num_ctas, and all else are parameters of the kernel.",
     "dynamic_func() missing": "dynamic_func is the kernel, and the launch passes it no such "
     "argument. Those of tl.constexpr are passed by name, as in BLOCK=1024.",
+    "dynamic_func() takes": "dynamic_func is the kernel, and the launch passes it more than its "
+    "parameters. Options are passed by name, as in num_warps=4.",
     "dynamic_func()": _ARGUMENTS,
     "object of type 'int' has no len()": Advice(
         "grid_not_tuple",
         "A grid is a tuple, with a comma even for one axis: kernel[(programs,)](...).",
+    ),
+    "'tuple' object cannot be interpreted as an integer": Advice(
+        "grid_not_tuple",
+        "A grid is one tuple of numbers: kernel[(programs,)](...), where programs is no tuple.",
+    ),
+    "'NoneType' object cannot be interpreted as an integer": Advice(
+        "grid_not_tuple", "A grid counts programs, and None counts none: is a `return` missing?"
     ),
     "'float' object cannot be interpreted as an integer": Advice(
         "grid_not_tuple", "A grid counts programs: round up with triton.cdiv(n, BLOCK)."

@@ -10,6 +10,7 @@ from grader.backends.triton.subscripts import assigned_to, is_pointer, short
 
 # Triton's: of an axis that only a run knows, of one that is a fraction, of a number for a block.
 _NO_AXIS = ("_semantic", "create_reduce()", "'constexpr_type' object has no attribute 'scalar'")
+_SHAPED = ("zeros", "full")
 _REDUCTIONS = ("max", "min", "sum")
 # Triton's: of an operator, a conversion or a store, a minus, a function, a reduction.
 _ADDRESS = (
@@ -27,10 +28,12 @@ def sentence(errors: Sequence[Any], passed: frozenset[str]) -> str | None:
     pointers.
     """
     said = errors[-1].error_message or "" if errors else ""
-    for error in reversed(errors):
+    for error in errors:
         node = error.node
-        if any(part in said for part in _NO_AXIS) and _reduces_two(node):
-            return f"tl.{node.func.attr} takes one block and its axis: {short(node, 'not two')}"
+        if any(part in said for part in _NO_AXIS) and isinstance(node, ast.Call):
+            found = _of_call(node, too_many="multiple values for argument" in said)
+            if found is not None:
+                return found
         if error.src and any(part in said for part in _ADDRESS):
             found = _of_address(node, ast.parse(error.src), passed)
             if found is not None:
@@ -38,11 +41,16 @@ def sentence(errors: Sequence[Any], passed: frozenset[str]) -> str | None:
     return None
 
 
-def _reduces_two(node: ast.AST) -> bool:
-    match node:
+def _of_call(call: ast.Call, *, too_many: bool) -> str | None:
+    match call:
         case ast.Call(func=ast.Attribute(attr=name), args=[_, second, *_]) if name in _REDUCTIONS:
-            return not (isinstance(second, ast.Constant) and isinstance(second.value, int))
-    return False
+            if not (isinstance(second, ast.Constant) and isinstance(second.value, int)):
+                return f"tl.{name} takes one block and its axis: {short(call, 'not two')}"
+        case ast.Call(func=ast.Attribute(attr=name)) if name in _SHAPED:
+            return f"a shape is a tuple of constants: {short(call, 'it has other parts')}"
+        case ast.Call(func=ast.Attribute(attr=name)) if too_many:
+            return f"tl.{name} gets an argument too many: {short(call, 'leave it out')}"
+    return None
 
 
 def _of_address(node: ast.AST, kernel: ast.Module, passed: frozenset[str]) -> str | None:
@@ -82,10 +90,9 @@ def _operands(node: ast.AST) -> Iterator[ast.expr]:
             yield from (left, *others)
         case ast.UnaryOp(operand=operand):
             yield operand
-        case ast.Call(func=ast.Attribute(attr="store"), args=[_, *values], keywords=named):
-            yield from (*values, *(each.value for each in named))
-        case ast.Call(func=ast.Attribute(value=value), args=values):
-            yield from (value, *values)
+        case ast.Call(func=ast.Attribute(value=value), args=values, keywords=named):
+            own = values[1:] if _takes_address(node) else (value, *values)
+            yield from (*own, *(each.value for each in named))
 
 
 def _makes_address(node: ast.AST, address: ast.expr, kernel: ast.Module) -> bool:
@@ -94,13 +101,14 @@ def _makes_address(node: ast.AST, address: ast.expr, kernel: ast.Module) -> bool
     return ast.dump(node) in used or (isinstance(address, ast.Name) and ast.dump(address) in used)
 
 
+def _takes_address(call: ast.Call) -> bool:
+    name = getattr(call.func, "attr", "")
+    return name in _TAKE_ADDRESSES or name.startswith("atomic_")
+
+
 def _parts_of_addresses(kernel: ast.Module) -> Iterator[ast.AST]:
-    waiting: list[ast.AST] = []
-    for node in ast.walk(kernel):
-        match node:
-            case ast.Call(func=ast.Attribute(attr=name), args=[pointer, *_]):
-                if name in _TAKE_ADDRESSES or name.startswith("atomic_"):
-                    waiting.append(pointer)
+    found = [node for node in ast.walk(kernel) if isinstance(node, ast.Call)]
+    waiting: list[ast.AST] = [each.args[0] for each in found if each.args and _takes_address(each)]
     seen: set[str] = set()
     while waiting:
         for part in ast.walk(waiting.pop()):

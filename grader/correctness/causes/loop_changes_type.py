@@ -24,7 +24,7 @@ def explain(evidence: Evidence) -> Explanation | None:
     if not before or not inside:
         return None
     if REDUCED.search(evidence.failure.message):
-        number = f"{evidence.quoted(inside[0])} makes one number of {changed[1]}, in the loop."
+        number = f"{evidence.quoted(inside[0])} makes {changed[1]} one number, and it was a vector."
         return Explanation(f"{number} {evidence.failure.hint or ''}".rstrip(), inside[0])
     return Explanation(
         f"{evidence.quoted(before[-1])} gives {changed[1]} another type or shape than "

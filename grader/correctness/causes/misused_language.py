@@ -48,7 +48,35 @@ def _of_launch(evidence: Evidence, statement: ast.stmt, line: int) -> Explanatio
         if brackets is not None and not blocks and root_of(node.func) in names and not pair:
             hint = f"The brackets of a launch hold two numbers: {form}."
             return Explanation(hint, line, "grid_not_tuple")
+        if brackets is not None and (said := _of_grid(evidence, brackets, line)):
+            return Explanation(said, line, "grid_not_tuple")
     return None
+
+
+def _of_grid(evidence: Evidence, brackets: ast.expr, line: int) -> str | None:
+    """Explain brackets by what a function of the file returns for them."""
+    hosts = {host.name: host for host in evidence.text.hosts}
+    called = [node for node in ast.walk(brackets) if isinstance(node, ast.Call)]
+    named = [last_name(call.func) for call in called if last_name(call.func) in hosts]
+    if len(named) != 1:
+        return None
+    returns = [node for node in ast.walk(hosts[named[0]]) if isinstance(node, ast.Return)]
+    values = [node.lineno for node in returns if node.value is not None]
+    if not values:
+        return f"{named[0]} returns nothing, and line {line} takes a grid from it: write `return`."
+    made, message = evidence.quoted(values[-1]), evidence.failure.message
+    if "'tuple' object cannot be interpreted" in message:
+        return f"{made} returns a tuple, and line {line} makes one of it: return the number alone."
+    if "type 'int' has no len" in message and brackets in called:
+        pair = any(_asks_for(kernel, 1) for kernel in evidence.text.kernels)
+        form = "a pair, for the kernel asks for the axes 0 and 1" if pair else "a tuple"
+        return f"{made} returns one number, and line {line} takes it for a grid: return {form}."
+    return None
+
+
+def _asks_for(kernel: ast.FunctionDef, axis: int) -> bool:
+    constants = (part for call in calls(kernel, "program_id") for part in ast.walk(call))
+    return any(isinstance(part, ast.Constant) and part.value == axis for part in constants)
 
 
 def _misuses(

@@ -42,6 +42,8 @@ def explain(evidence: Evidence) -> Explanation | None:
     lines = lines_of(evidence.text, argument, reading=verb == "read")
     if not lines:
         return Explanation(hint)
+    if not evidence.threads:
+        hint = hint.replace(", and let only one thread store it", ", and store it once")
     numbers = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines))}"
     return Explanation(f"{hint} {argument} is {verb} at {numbers}.", lines[-1])
 
