@@ -25,6 +25,7 @@ SEVERAL = {
     "index_below_zero",
     "infinite_difference",
     "known_mistake",
+    "lanes_meet",
     "left_out",
     "load_mask",
     "mask_of_address",
