@@ -127,7 +127,10 @@ def _frames(trace: TracebackType | None) -> Iterator[tuple[Path, int]]:
 
 def _record(grading: Grading, step: Step, finding: Finding, duration_s: float) -> StepResult:
     if finding.failure is not None:
-        finding = replace(finding, failure=with_cause_of_text(finding.failure, grading))
+        named = with_cause_of_text(finding.failure, grading)
+        if finding.failure in grading.failing:  # a case is found by its failure's words
+            grading.failing[named] = grading.failing[finding.failure]
+        finding = replace(finding, failure=named)
     most = grading.points[step.name]
     passed = finding.outcome is Outcome.PASS and grading.options.case is None
     result = StepResult(

@@ -63,7 +63,10 @@ MARKS = {
 
 def meaning(trace: Trace, kind: str) -> str:
     """Return what a mark of this kind says, in the words for who acts."""
-    who = "two programs" if trace.unit == "lanes" else "two threads"
+    who = "two threads"
+    if trace.unit == "lanes":
+        alone = kind == "race" and all(prod(each.grid) == 1 for each in trace.launches)
+        who = "two lanes" if alone else "two programs"
     return MEANINGS[kind].replace("two threads", who)
 
 

@@ -76,6 +76,34 @@ def of_address(mask: str, rows: int = 1) -> Evidence:
     )
 
 
+TILE = """@triton.jit
+def kernel(x_ptr, out_ptr, rows, columns):
+    row = tl.program_id(0) * 16 + tl.arange(0, 16)
+    column = tl.program_id(1) * 32 + tl.arange(0, 32)
+    offsets = row[:, None] * columns + column[None, :]
+    inside = {mask}
+    x = tl.load(x_ptr + offsets, mask=inside)
+    tl.store(out_ptr + {address}, x, mask=inside)
+"""
+TWO_VALUES = (
+    "program 0 writes two different values to element 1 of out at once: it is left to chance which "
+    "of them stays"
+)
+ANOTHER = "program 1 writes another value to element 1 of out, which program 0 wrote in line 8 (x)"
+FLAT = "offsets < rows * columns"
+
+
+def meets(mask: str, address: str = "offsets", message: str = TWO_VALUES) -> Evidence:
+    """A store whose lanes meet in one element."""
+    failure = Failure(
+        kind="race",
+        message=message,
+        frames=(Frame(line=8, function="kernel", code=""),),
+        hint="Give each element to one program.",
+    )
+    return refused(failure, TILE.format(mask=mask, address=address), TABLE)
+
+
 EXAMPLES: dict[str, Example] = shown(
     {
         "lanes < n, of blocks": of_lanes(BLOCKS, "lanes < n"),
@@ -86,6 +114,19 @@ EXAMPLES: dict[str, Example] = shown(
         "lanes < columns, in a loop": of_lanes(LOOP, "lanes < columns"),
         "lanes < columns, of terms of their own": of_lanes(
             LOOP, "lanes < columns", "start + lanes"
+        ),
+        "a tile's offsets < rows * columns": ("lanes_meet missing_mask", partial(meets, FLAT), 8),
+        "a tile's rows alone": (
+            "lanes_meet missing_mask",
+            partial(meets, "row[:, None] < rows"),
+            8,
+        ),
+        "a tile with a mask": (
+            "lanes_meet written_twice",
+            partial(
+                meets, "(row[:, None] < rows) & (column[None, :] < columns)", "column[None, :]"
+            ),
+            8,
         ),
         "a place in the table < columns": (
             "mask_of_address never_read",
@@ -109,6 +150,11 @@ NEAR_HINTS = near(
         "a place in the table < its length": (
             "mask_of_address",
             partial(of_address, "offsets < columns * columns"),
+        ),
+        "lanes of two programs": ("lanes_meet", partial(meets, FLAT, message=ANOTHER)),
+        "a read of what another program wrote": (
+            "lanes_meet",
+            partial(meets, FLAT, message=ANOTHER.replace("writes another value to", "reads")),
         ),
         "other lanes in the address": nearly(BLOCKS, "lanes < n", "tl.arange(0, 64) * 2"),
     }

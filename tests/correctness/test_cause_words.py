@@ -26,6 +26,7 @@ SEVERAL = {
     "index_below_zero",
     "infinite_difference",
     "known_mistake",
+    "lanes_meet",
     "lanes_not_reduced",
     "left_out",
     "line_to_split",

@@ -112,6 +112,20 @@ def test_a_failing_check_of_programs_draws_above_its_verdict(capsys: pytest.Capt
     assert "⊘ never ran, because the error ended the simulation: line" in whole
 
 
+def test_a_race_with_a_likely_cause_is_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    exercise = catalog.find(ROOT, "t03_tile")
+    mask = "(row[:, None] < rows) & (column[None, :] < columns)"
+    kernel = tmp_path / "kernel.py"
+    solution = (exercise.answers / "kernel.py").read_text(encoding="utf-8")
+    kernel.write_text(solution.replace(mask, "offsets < rows * columns"), encoding="utf-8")
+    code, out, _ = run(
+        capsys, "check", "t03_tile", "--kernel", str(kernel), "--case", "2x1,float32"
+    )
+    assert code == 1
+    assert "mask by `column[None, :] < columns`, too" in out
+    assert "! a race: two lanes touch this element and nothing orders them" in out
+
+
 def test_for_programs_there_is_only_the_result(capsys: pytest.CaptureFixture[str]):
     kernel = PUZZLE.answers / "wrong_off_by_one.py"
     code, out, _ = run(capsys, "check", "p01_map", "--kernel", str(kernel), "--json")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from grader.correctness.addresses import accesses, compared, meaning, terms, text_of
+from grader.correctness.addresses import accesses, compared
 from grader.correctness.cause import OUTPUTS, Cause, Explanation
 from grader.correctness.evidence import Evidence
+from grader.correctness.rows import has_rows, without_rows
 
 
 def explain(evidence: Evidence) -> Explanation | None:
@@ -36,9 +37,9 @@ def _of_place(
     evidence: Evidence, kernel: ast.FunctionDef, place: ast.Compare
 ) -> Explanation | None:
     length = place.comparators[0]
-    if not isinstance(length, ast.Name) or not _has_rows(kernel, place.left, length.id):
+    if not isinstance(length, ast.Name) or not has_rows(kernel, place.left, length.id):
         return None
-    in_row = " + ".join(_without_rows(kernel, place.left, length.id))
+    in_row = " + ".join(without_rows(kernel, place.left, length.id))
     right = f": `{in_row} < {length.id}`" if in_row else ""
     return Explanation(
         f"{evidence.quoted(place.lineno)} compares places in the whole table with {length.id}, "
@@ -47,22 +48,6 @@ def _of_place(
         "never_written" if evidence.failure.kind == "never_written" else "never_read",
         complete=True,
     )
-
-
-def _has_rows(kernel: ast.FunctionDef, node: ast.expr, length: str) -> bool:
-    """Say whether one of the terms of a sum is a number of rows of this length."""
-    return any(len(each.factors) > 1 and length in each.factors for each in terms(kernel, node))
-
-
-def _without_rows(kernel: ast.FunctionDef, node: ast.expr, length: str) -> list[str]:
-    """Return the parts of a sum that are no rows of this length, in the file's own words."""
-    if not _has_rows(kernel, node, length):
-        return [text_of(node)]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left = _without_rows(kernel, node.left, length)
-        return left + _without_rows(kernel, node.right, length)
-    value = meaning(kernel, node.id) if isinstance(node, ast.Name) else None
-    return [] if value is None else _without_rows(kernel, value, length)
 
 
 CAUSE = Cause(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 
+from grader.correctness.addresses import PROGRAM, accesses, arguments_of, terms, text_of
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
 from grader.correctness.source import names_in, root_of
 
-OVERLAP = re.compile(r"program \d+ writes another value to element \d+ of (\w+),")
+OVERLAP = re.compile(r"program [\d(), ]+ writes another value to element \d+ of (\w+),")
 
 
 def explain(evidence: Evidence) -> Explanation | None:
@@ -23,6 +24,8 @@ def explain(evidence: Evidence) -> Explanation | None:
     hint = evidence.failure.hint or ""
     first = evidence.spec.arguments[0].name
     table = argument.like == first or argument.role == "inout"
+    if (of_column := _of_column_stride(evidence, argument.name)) is not None:
+        return of_column
     if len(evidence.spec.largest) == 2 and table and not _has_stride(evidence, argument.name):
         return Explanation(
             f"Two programs store to one element of {argument.name}: if each has a row of its own, "
@@ -30,7 +33,53 @@ def explain(evidence: Evidence) -> Explanation | None:
             line,
             "row_stride",
         )
-    return Explanation(hint, line, "written_twice")
+    return _of_step_1(evidence, line) or Explanation(hint, line, "written_twice")
+
+
+def _of_column_stride(evidence: Evidence, name: str) -> Explanation | None:
+    """Explain rows that begin as far apart as columns do: `out.stride(1)` for `out.stride(0)`."""
+    wrong = [f"{name}.stride(1)", f"{name}.stride(-1)"]
+    for kernel in evidence.text.kernels:
+        addresses = [terms(kernel, store.args[0]) for store in accesses(kernel)]
+        rows = {
+            factor
+            for address in addresses
+            if any(each.lanes for each in address)  # along a row
+            for each in address
+            if len(each.factors) == 2 and PROGRAM in " ".join(each.factors)
+            for factor in each.factors
+        }
+        for _, _, given in arguments_of(evidence.text, kernel):
+            for parameter, argument in given.items():
+                if text_of(argument) in wrong and parameter in rows:
+                    return Explanation(
+                        f"Line {argument.lineno} gives {text_of(argument)} to {parameter}: that is "
+                        f"the step from column to column. Rows begin {name}.stride(0) apart.",
+                        argument.lineno,
+                        "row_stride",
+                    )
+    return None
+
+
+def _of_step_1(evidence: Evidence, line: int) -> Explanation | None:
+    """Explain blocks of several lanes that begin at the bare number of the program."""
+    kernel = evidence.text.around(line)
+    if kernel is None:
+        return None
+    for store in accesses(kernel, line):
+        address = terms(kernel, store.args[0])
+        lanes = [each.lanes for each in address if each.lanes not in (None, "1")]
+        numbered = [each for each in address if PROGRAM in " ".join(each.factors)]
+        if len(lanes) == len(numbered) == 1 and numbered[0].alone is not None:
+            masks = any(each.arg == "mask" for each in store.keywords)
+            length = "the length of a row or block" if masks else lanes[0]
+            return Explanation(
+                "Each program begins 1 element after the one before, and stores "
+                f"{'several' if masks else lanes[0]}: multiply its number by {length}.",
+                line,
+                "block_index",
+            )
+    return None
 
 
 def _has_stride(evidence: Evidence, name: str) -> bool:
