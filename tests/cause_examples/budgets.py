@@ -57,6 +57,23 @@ def programs(message: str, offsets: str) -> Make:
     return over("counts", message, COUNTS.format(offsets=offsets), triton=True)
 
 
+ALL = """@triton.jit
+def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    for start in range({first}, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+def run(x, out):
+    programs = triton.cdiv(x.numel(), 64)
+    kernel[({grid},)](x, out, x.numel(), BLOCK=64)
+"""
+READ_TWICE = "every element of x is read 2 times on average"
+
+
+def all_of_it(first: str, grid: str) -> Make:
+    return over("traffic", READ_TWICE, ALL.format(first=first, grid=grid), triton=True)
+
+
 HOST = """@triton.jit
 def kernel(x_ptr, out_ptr):
     tl.store(out_ptr, tl.load(x_ptr))
@@ -88,6 +105,8 @@ SHOWN: dict[str, tuple[str, Make] | tuple[str, Make, int]] = {
     "an input is read twice": ("repeated_access", over(
         "traffic", "every element of x is read 2 times on average",
         first("t < 0", "for j in range(1):")), 8),
+    "programs without a number": (
+        "repeated_access program_id_unused", all_of_it("0", "programs"), 5),
     "a thread's counts": ("repeated_access", over("counts", READS, first("t < 0"), 8), 8),
     "pieces of memory": ("repeated_access uncoalesced", over(
         "counts", "32 threads of a warp touch 32 separate 32-byte pieces of memory at once: "
@@ -104,6 +123,12 @@ SHOWN: dict[str, tuple[str, Make] | tuple[str, Make, int]] = {
     "a slice is filled": ("nothing_on_the_gpu no_launch", host("no_kernel", "out[:] = x"), 10),
     "torch fills by out=": (
         "nothing_on_the_gpu no_launch", host("no_kernel", "torch.add(x, x, out=out)"), 10),
+}  # fmt: skip
+# Near misses of one branch of a detector that explains them all the same.
+NUMBERED = {
+    "a loop that begins at the number": (
+        "repeated_access", all_of_it("tl.program_id(0)", "programs"), 5),
+    "one program reads twice": ("repeated_access", all_of_it("0", "1"), 5),
 }  # fmt: skip
 NEAR: dict[str, tuple[str, Make]] = {
     "a value that is 0": ("one_thread", over("counts", READS, first("x[t] == 0"), 6)),
@@ -131,4 +156,4 @@ NEAR: dict[str, tuple[str, Make]] = {
     "a kernel is launched": ("nothing_on_the_gpu", host(
         "no_kernel", "out.copy_(x); kernel[(1,)](x, out)")),
 }  # fmt: skip
-EXAMPLES: dict[str, Example] = shown(SHOWN) | near(NEAR)
+EXAMPLES: dict[str, Example] = shown(SHOWN | NUMBERED) | near(NEAR)
