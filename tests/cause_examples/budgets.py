@@ -57,6 +57,23 @@ def programs(message: str, offsets: str) -> Make:
     return over("counts", message, COUNTS.format(offsets=offsets), triton=True)
 
 
+HELPED = """@triton.jit
+def kernel(x_ptr, out_ptr, n):
+    i = tl.program_id(0) * 64 + tl.arange(0, 64)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+def programs_for(n):
+    return {programs}
+
+def run(x, out):
+    kernel[(programs_for(x.numel()),)](x, out, x.numel())
+"""
+
+
+def helped(number: str) -> Make:
+    return over("counts", PROGRAMS, HELPED.format(programs=number), triton=True)
+
+
 ALL = """@triton.jit
 def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     for start in range({first}, n, BLOCK):
@@ -102,6 +119,7 @@ SHOWN: dict[str, tuple[str, Make] | tuple[str, Make, int]] = {
     "a program for each element": ("small_block", programs(PROGRAMS, "i = tl.program_id(0)"), 3),
     "blocks of one": (
         "small_block", programs(PROGRAMS, "i = tl.program_id(0) + tl.arange(0, 1)"), 3),
+    "a program for each element of blocks": ("small_block", helped("n"), 7),
     "an input is read twice": ("repeated_access", over(
         "traffic", "every element of x is read 2 times on average",
         first("t < 0", "for j in range(1):")), 8),
@@ -144,6 +162,7 @@ NEAR: dict[str, tuple[str, Make]] = {
         triton=True)),
     "too many programs of a block": (
         "small_block", programs(PROGRAMS, "i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")),
+    "programs of half a block": ("small_block", helped("triton.cdiv(n, 32)")),
     "loads of one element": ("small_block", programs(
         "the busiest program loads 8 times, where once is enough", "i = tl.program_id(0)")),
     "barriers": ("repeated_access", over(
