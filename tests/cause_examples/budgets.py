@@ -57,6 +57,40 @@ def programs(message: str, offsets: str) -> Make:
     return over("counts", message, COUNTS.format(offsets=offsets), triton=True)
 
 
+HELPED = """@triton.jit
+def kernel(x_ptr, out_ptr, n):
+    i = tl.program_id(0) * 64 + tl.arange(0, 64)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+def programs_for(n):
+    return {programs}
+
+def run(x, out):
+    kernel[(programs_for(x.numel()),)](x, out, x.numel())
+"""
+
+
+def helped(number: str) -> Make:
+    return over("counts", PROGRAMS, HELPED.format(programs=number), triton=True)
+
+
+ALL = """@triton.jit
+def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    for start in range({first}, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+def run(x, out):
+    programs = triton.cdiv(x.numel(), 64)
+    kernel[({grid},)](x, out, x.numel(), BLOCK=64)
+"""
+READ_TWICE = "every element of x is read 2 times on average"
+
+
+def all_of_it(first: str, grid: str) -> Make:
+    return over("traffic", READ_TWICE, ALL.format(first=first, grid=grid), triton=True)
+
+
 HOST = """@triton.jit
 def kernel(x_ptr, out_ptr):
     tl.store(out_ptr, tl.load(x_ptr))
@@ -85,9 +119,12 @@ SHOWN: dict[str, tuple[str, Make] | tuple[str, Make, int]] = {
     "a program for each element": ("small_block", programs(PROGRAMS, "i = tl.program_id(0)"), 3),
     "blocks of one": (
         "small_block", programs(PROGRAMS, "i = tl.program_id(0) + tl.arange(0, 1)"), 3),
+    "a program for each element of blocks": ("small_block", helped("n"), 7),
     "an input is read twice": ("repeated_access", over(
         "traffic", "every element of x is read 2 times on average",
         first("t < 0", "for j in range(1):")), 8),
+    "programs without a number": (
+        "repeated_access program_id_unused", all_of_it("0", "programs"), 5),
     "a thread's counts": ("repeated_access", over("counts", READS, first("t < 0"), 8), 8),
     "pieces of memory": ("repeated_access uncoalesced", over(
         "counts", "32 threads of a warp touch 32 separate 32-byte pieces of memory at once: "
@@ -105,6 +142,12 @@ SHOWN: dict[str, tuple[str, Make] | tuple[str, Make, int]] = {
     "torch fills by out=": (
         "nothing_on_the_gpu no_launch", host("no_kernel", "torch.add(x, x, out=out)"), 10),
 }  # fmt: skip
+# Near misses of one branch of a detector that explains them all the same.
+NUMBERED = {
+    "a loop that begins at the number": (
+        "repeated_access", all_of_it("tl.program_id(0)", "programs"), 5),
+    "one program reads twice": ("repeated_access", all_of_it("0", "1"), 5),
+}  # fmt: skip
 NEAR: dict[str, tuple[str, Make]] = {
     "a value that is 0": ("one_thread", over("counts", READS, first("x[t] == 0"), 6)),
     "a loop of all threads beside that of one": (
@@ -119,6 +162,7 @@ NEAR: dict[str, tuple[str, Make]] = {
         triton=True)),
     "too many programs of a block": (
         "small_block", programs(PROGRAMS, "i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")),
+    "programs of half a block": ("small_block", helped("triton.cdiv(n, 32)")),
     "loads of one element": ("small_block", programs(
         "the busiest program loads 8 times, where once is enough", "i = tl.program_id(0)")),
     "barriers": ("repeated_access", over(
@@ -131,4 +175,4 @@ NEAR: dict[str, tuple[str, Make]] = {
     "a kernel is launched": ("nothing_on_the_gpu", host(
         "no_kernel", "out.copy_(x); kernel[(1,)](x, out)")),
 }  # fmt: skip
-EXAMPLES: dict[str, Example] = shown(SHOWN) | near(NEAR)
+EXAMPLES: dict[str, Example] = shown(SHOWN | NUMBERED) | near(NEAR)

@@ -358,6 +358,14 @@ def test_a_constant_of_the_file_is_known_before_the_kernel_runs():
     assert held[1] == 4 * 5 + 4 * 2 + 4
 
 
+@pytest.mark.parametrize("brackets", [(3,), 3], ids=["a tuple of one", "a number"])
+def test_a_launch_without_threads_has_a_hint(brackets):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        appends[brackets](SOME)
+    failure = from_fault(describe(caught.value, __file__), "numba")
+    assert "kernel[blocks, threads](...)" in failure.hint
+
+
 def test_an_error_of_another_kind_has_none():
     assert from_fault(describe(KeyError("speed"), __file__), "numba").hint is None
 

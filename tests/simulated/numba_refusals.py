@@ -93,6 +93,17 @@ def is_fine(x):
     x[0] = math.exp(x[0])
 
 
+@cuda.jit(device=True)
+def sum_without_return(value):
+    value += 1.0
+
+
+@cuda.jit
+def stores_none(x):
+    total = sum_without_return(x[0])
+    x[0] = total  # here
+
+
 # The refusal after "the kernel cannot be compiled: ", the function that it is in, a part of a hint.
 REFUSED = {
     votes_by_a_bool: ("cuda.syncthreads_count takes no (bool)", "1 if x > 0 else 0"),
@@ -116,6 +127,7 @@ REFUSED = {
         "as an argument",
     ),
     imports: ("no compiler for a GPU takes `import` in a kernel", "a part of Python"),
+    stores_none: ("none cannot be stored in an element of an array of float32", "without `return`"),
     calls_below: ("np.sqrt works on whole arrays, and not on one number", "math.exp for np.exp"),
 }
 

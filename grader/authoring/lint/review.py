@@ -14,6 +14,7 @@ from grader import __version__
 from grader.authoring.lint import (
     accumulators,
     barriers,
+    lanes,
     launches,
     masks,
     offsets,
@@ -55,6 +56,7 @@ RULES: tuple[Rule, ...] = (
     *offsets.RULES,
     *barriers.RULES,
     *accumulators.RULES,
+    *lanes.RULES,
 )
 TAUGHT = frozenset(rule.id for rule in RULES if rule.taught)
 

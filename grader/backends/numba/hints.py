@@ -62,6 +62,9 @@ OF_MATH = Advice(
     "In a kernel, Python's math is there: write `import math` at the top of the file, and "
     "math.exp(x), for example.",
 )
+THREADS_TOO = (
+    "A launch is kernel[blocks, threads](...): give the number of threads in a block, too."
+)
 ELEMENTS = "A kernel works with single elements, such as a[i], not with whole arrays."
 # By a part of an error of Python, numpy or the simulator that does not name the mistake.
 EXCEPTIONS: dict[str, str | Advice] = {
@@ -100,6 +103,8 @@ EXCEPTIONS: dict[str, str | Advice] = {
     "the parts .x, .y and .z, and / gives no whole number, but // does.",
     "'Array'": ELEMENTS,
     "must be real number, not": ELEMENTS,
+    "must specify at least the griddim": THREADS_TOO,
+    "object of type 'int' has no len()": "A number has no length. " + THREADS_TOO,
     "griddim must be": "The number of blocks must be whole, or a tuple of such numbers: / gives "
     "no whole number, but // does.",
     "blockdim must be": "The number of threads must be whole, or a tuple of such numbers: / "
@@ -124,6 +129,8 @@ EXCEPTIONS: dict[str, str | Advice] = {
 }
 # By a part of what numba's compiler refuses.
 REFUSED: dict[str, str | Advice] = {
+    "none cannot be stored": "None is what a function without `return` gives: end the function "
+    "with `return` and its result.",
     "more kernels than are compiled": "Other types of arguments make another kernel, and so does "
     "another number of threads in a block: launch all blocks with the same.",
     "takes no (bool)": "A vote takes a whole number here: write 1 if x > 0 else 0 for x > 0.",

@@ -6,10 +6,10 @@ import ast
 import re
 
 from grader.correctness.accesses import lines_of
-from grader.correctness.addresses import arguments_of, grid_of
+from grader.correctness.addresses import accesses, arguments_of, grid_of
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
-from grader.correctness.source import calls
+from grader.correctness.source import calls, lines_with
 
 UNSHARED = ("the busiest thread reads shared", "the busiest thread writes to shared")
 ELEMENTS = re.compile(r"every element of (\w+) is (read|written) ")
@@ -37,7 +37,7 @@ def explain(evidence: Evidence) -> Explanation | None:
                 return Explanation(hint, line, cause)
         return None
     argument, verb = found.groups()
-    if extra := _further_axis(evidence):
+    if extra := _never_asks(evidence) or _further_axis(evidence):
         return extra
     lines = lines_of(evidence.text, argument, reading=verb == "read")
     if not lines:
@@ -46,6 +46,26 @@ def explain(evidence: Evidence) -> Explanation | None:
         hint = hint.replace(", and let only one thread store it", ", and store it once")
     numbers = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines))}"
     return Explanation(f"{hint} {argument} is {verb} at {numbers}.", lines[-1])
+
+
+def _never_asks(evidence: Evidence) -> Explanation | None:
+    """Explain many programs of a file that never asks for their numbers: each does all the work."""
+    if evidence.threads or any(lines_with(node, "program_id") for node in evidence.text.functions):
+        return None
+    for kernel in evidence.text.kernels:
+        for launch, host, _ in arguments_of(evidence.text, kernel):
+            grid = grid_of(evidence.text, launch, host)
+            one = all(isinstance(each, ast.Constant) and each.value == 1 for each in grid)
+            if accesses(kernel) and not one:
+                return Explanation(
+                    f"{kernel.name} never asks for tl.program_id, so that each of the programs "
+                    "does all of the work: let its number say which part a program takes. "
+                    f"{evidence.quoted(launch.lineno)} starts the programs.",
+                    accesses(kernel)[0].lineno,
+                    "program_id_unused",
+                    complete=True,
+                )
+    return None
 
 
 def _further_axis(evidence: Evidence) -> Explanation | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.correctness.addresses import depends_on
-from grader.correctness.cause import Cause, Explanation
+from grader.correctness.cause import VALUES, Cause, Explanation
 from grader.correctness.evidence import Evidence
 from grader.correctness.source import assigned, last_name, names_in
 
@@ -14,15 +14,21 @@ BLOCK = ("blockIdx", "grid")
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Explain a loop that begins at a place in the grid, and goes on by a block's threads or 1."""
-    if not evidence.threads or not evidence.failure.message.startswith("every element of "):
+    """Explain a loop that begins at a place in the grid, and goes on by a block's threads or 1.
+
+    Of a wrong value, a step of 1 says nothing: each thread may sum up all that follows.
+    """
+    counted = evidence.failure.message.startswith("every element of ")
+    if not evidence.threads or (evidence.failure.kind == "traffic" and not counted):
         return None
     sizes = _block_sizes(evidence)
     for kernel in evidence.text.kernels:
+        if not counted and not _has_many_blocks(evidence, kernel):
+            continue
         for begin, end, step, line in (*_for_loops(kernel), *_while_loops(kernel)):
             if not depends_on(kernel, begin, *BLOCK) or depends_on(kernel, end, *BLOCK):
                 continue
-            if _is_short(kernel, step, sizes):
+            if _is_short(kernel, step, sizes) and (counted or not _is_one(step)):
                 by = "one element" if step is None else ast.unparse(step)
                 return Explanation(
                     f"{evidence.quoted(line)} goes on by {by}, less than the threads of the grid: "
@@ -30,13 +36,22 @@ def explain(evidence: Evidence) -> Explanation | None:
                     "step is the number of all threads: cuda.gridsize(1), or cuda.blockDim.x * "
                     "cuda.gridDim.x.",
                     line,
-                    "repeated_access",
+                    "repeated_access" if counted else "block_index",
                 )
     return None
 
 
+def _has_many_blocks(evidence: Evidence, kernel: ast.FunctionDef) -> bool:
+    launches = evidence.launches or ()
+    return any(each.kernel == kernel.name and each.grid[0] > 1 for each in launches)
+
+
+def _is_one(step: ast.expr | None) -> bool:
+    return step is None or (isinstance(step, ast.Constant) and step.value == 1)
+
+
 def _is_short(kernel: ast.FunctionDef, step: ast.expr | None, sizes: set[str]) -> bool:
-    if step is None or (isinstance(step, ast.Constant) and step.value == 1):
+    if step is None or _is_one(step):
         return True
     if depends_on(kernel, step, "gridsize", "gridDim"):
         return False
@@ -87,8 +102,8 @@ def _while_loops(kernel: ast.FunctionDef) -> Iterator[Loop]:
 
 CAUSE = Cause(
     name="stride_of_one_block",
-    looks_at="the begin and the step of loops, where elements are read or written more than once",
+    looks_at="the begin and the step of loops, where elements are used more than once",
     order=59,
-    kinds=("traffic",),
+    kinds=(*VALUES, "traffic"),
     explain=explain,
 )

@@ -1,0 +1,24 @@
+"""Each of two blocks goes on by its own threads alone."""
+# sum 40 block_index
+
+from numba import cuda
+
+THREADS = 8
+
+
+@cuda.jit
+def clear(out):
+    out[0] = 0.0
+
+
+@cuda.jit
+def kernel(x, out):
+    total = 0.0
+    for i in range(cuda.grid(1), x.size, cuda.blockDim.x):  # here
+        total += x[i]
+    cuda.atomic.add(out, 0, total)
+
+
+def run(x, out):
+    clear[1, 1](out)
+    kernel[2, THREADS](x, out)
