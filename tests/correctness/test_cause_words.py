@@ -21,6 +21,7 @@ SEVERAL = {
     "added_twice",
     "axis_for_number",
     "block_step",
+    "checked_index",
     "early_return",
     "filled_lanes",
     "index_below_zero",
