@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.correctness.addresses import depends_on
+from grader.correctness.addresses import depends_on, terms, text_of
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
 from grader.correctness.source import assigned, last_name, names_in
@@ -24,6 +24,14 @@ def explain(evidence: Evidence) -> Explanation | None:
                 continue
             if _is_short(kernel, step, sizes):
                 by = "one element" if step is None else ast.unparse(step)
+                if apart := _apart(kernel, begin, step, sizes):
+                    return Explanation(
+                        f"{evidence.quoted(line)} goes on through the elements of all later "
+                        f"blocks. Blocks begin {apart} elements apart: the elements of a block end "
+                        f"{apart} after its first one, or at the length if that comes first.",
+                        line,
+                        "repeated_access",
+                    )
                 return Explanation(
                     f"{evidence.quoted(line)} goes on by {by}, less than the threads of the grid: "
                     "other threads do the elements of one thread again. The "
@@ -33,6 +41,19 @@ def explain(evidence: Evidence) -> Explanation | None:
                     "repeated_access",
                 )
     return None
+
+
+def _apart(kernel: ast.FunctionDef, begin: ast.expr, step: ast.expr | None, sizes: set[str]) -> str:
+    """Return the constant that a block's number is multiplied by, if blocks have more than threads.
+
+    Empty where it is another expression, or the threads of a block.
+    """
+    for term in terms(kernel, begin):
+        others = [each for each in term.factors if not each.startswith("cuda.blockIdx")]
+        if len(term.factors) == 2 and len(others) == 1 and others[0].isupper():
+            plain = others[0] not in sizes and step is not None and others[0] != text_of(step)
+            return others[0] if plain else ""
+    return ""
 
 
 def _is_short(kernel: ast.FunctionDef, step: ast.expr | None, sizes: set[str]) -> bool:
