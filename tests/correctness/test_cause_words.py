@@ -44,6 +44,7 @@ SEVERAL = {
     "stride_of_one_block",
     "swapped_in_launch",
     "tree_ends_early",
+    "unfilled_shared",
     "unlike_exponentials",
     "unscaled_program",
 }
