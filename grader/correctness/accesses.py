@@ -15,7 +15,7 @@ def lines_of(source: Source, argument: str, *, reading: bool) -> list[int]:
     """Return the lines of kernels that read an argument, or write to it."""
     found: set[int] = set()
     for kernel in source.kernels:
-        names = _pointers(kernel, _parameters(source, kernel, argument))
+        names = _pointers(kernel, parameters_of(source, kernel, argument))
         for node in ast.walk(kernel):
             if isinstance(node, ast.Subscript) and last_name(node.value) in ("shape", "strides"):
                 continue
@@ -30,7 +30,7 @@ def lines_of(source: Source, argument: str, *, reading: bool) -> list[int]:
     return sorted(found)
 
 
-def _parameters(source: Source, kernel: ast.FunctionDef, argument: str) -> set[str]:
+def parameters_of(source: Source, kernel: ast.FunctionDef, argument: str) -> set[str]:
     """Return the parameters that launches hand an argument to, or those named after it."""
     found = set()
     for launch in source.launches:

@@ -7,6 +7,11 @@ from torch import Tensor
 from grader.correctness.masks import all_or_none, first_right, length_before_gap, only_first_right
 from grader.model import LaunchRef, Traced
 
+NO_STORE = "No thread writes to {name}."
+NAME_ONLY = (
+    " `{name}[i] = …` writes an element; `{name} = …` only gives the name to something else."
+)
+
 
 def ask_about_gaps(name: str, missing: Tensor, traced: Traced) -> str | None:
     """Ask about a mistake that fits the unwritten elements of an output and the only launch.
@@ -16,10 +21,7 @@ def ask_about_gaps(name: str, missing: Tensor, traced: Traced) -> str | None:
     if len(traced.launches) != 1 or not missing.any():
         return None
     if missing.all() and not _is_written(name, traced):
-        return (
-            f"No thread writes to {name}. `{name}[i] = …` writes an element; `{name} = …` only "
-            "gives the name to something else."
-        )
+        return NO_STORE.format(name=name) + NAME_ONLY.format(name=name)
     if missing.ndim == 1:
         return _ask_about_vector(name, missing, traced.launches[0])
     if missing.ndim == 2:

@@ -8,21 +8,29 @@ from grader.correctness.accesses import lines_of
 from grader.correctness.evidence import Evidence
 from grader.correctness.source import statement_at
 
+MOST = 2  # stores that a hint names
 Head = ast.If | ast.For | ast.While
 
 
 def never_ran(evidence: Evidence, name: str) -> tuple[str, int] | None:
-    """Say what kept all threads from storing to an argument; return the line to look at, too.
-
-    A head whose body shows any access did let a thread through.
-    """
-    store = next(iter(lines_of(evidence.text, name, reading=False)), 0)
-    kernel = evidence.text.around(store)
-    if evidence.traced is None or not evidence.complete or kernel is None:
-        return None
-    if kernel.name not in {launch.kernel for launch in evidence.traced.launches}:
+    """Say what kept all threads from storing to an argument; return the line to look at, too."""
+    stores = lines_of(evidence.text, name, reading=False)
+    if evidence.traced is None or not evidence.complete or not 0 < len(stores) <= MOST:
         return None
     ran = {line for *_, line, _ in evidence.traced.accesses}
+    found = [_kept_from(evidence, store, ran) for store in stores]
+    said = [each for each in found if each is not None]
+    if len(said) < len(found):
+        return None
+    return " ".join(sentence for sentence, _ in said), said[-1][1]
+
+
+def _kept_from(evidence: Evidence, store: int, ran: set[int]) -> tuple[str, int] | None:
+    """Say what kept all threads from a line; a head whose body has an access let one through."""
+    kernel = evidence.text.around(store)
+    launches = () if evidence.traced is None else evidence.traced.launches
+    if kernel is None or kernel.name not in {launch.kernel for launch in launches}:
+        return None
     statement = statement_at(kernel, store)
     if statement is None or store in ran:
         return None

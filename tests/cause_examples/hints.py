@@ -406,6 +406,26 @@ EXAMPLES: dict[str, Example] = shown(
             partial(strides, "cuda.blockDim.x"),
             4,
         ),
+        "a loop that goes on through the parts of later blocks": (
+            "stride_of_one_block repeated_access",
+            partial(
+                strides,
+                "THREADS",
+                begin="cuda.blockIdx.x * PART + cuda.threadIdx.x",
+                whiles=True,
+            ),
+            6,
+        ),
+        "a loop from the place of a thread": (
+            "stride_of_one_block repeated_access",
+            partial(
+                strides,
+                "THREADS",
+                begin="cuda.blockIdx.x * THREADS + cuda.threadIdx.x",
+                whiles=True,
+            ),
+            6,
+        ),
         "a loop that goes on by one element": (
             "stride_of_one_block repeated_access",
             partial(strides, ""),

@@ -21,6 +21,7 @@ SEVERAL = {
     "added_twice",
     "axis_for_number",
     "block_step",
+    "checked_index",
     "early_return",
     "filled_lanes",
     "index_below_zero",
@@ -44,6 +45,7 @@ SEVERAL = {
     "stride_of_one_block",
     "swapped_in_launch",
     "tree_ends_early",
+    "unfilled_shared",
     "unlike_exponentials",
     "unscaled_program",
 }

@@ -30,8 +30,9 @@ OUTSIDE: dict[str, str | Advice] = {
 RACES: dict[str, str | Advice] = {
     "blocks run in any order": Advice(
         "race",
-        "Blocks do not wait for each other, not even at a barrier: give each block elements of "
-        "its own: is the block's number missing in the index?",
+        "Blocks do not wait for each other, not even at a barrier. Give each block elements of "
+        "its own: is the block's number missing in the index? If the results of all blocks belong "
+        "into one element, add them with cuda.atomic.add(array, index, value).",
     ),
     "both run that line": Advice(
         "race", "Let each thread write an element of its own, or only one of them write."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from grader.correctness.accesses import lines_of
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.coverage import reason
 from grader.correctness.deciding import stores_of
 from grader.correctness.evidence import Evidence
-from grader.correctness.gaps import ask_about_gaps
+from grader.correctness.gaps import NAME_ONLY, ask_about_gaps
 from grader.correctness.mismatch import describe_where
 from grader.correctness.never_ran import never_ran
 from grader.correctness.reason import Reason
@@ -21,6 +22,8 @@ def explain(evidence: Evidence) -> Explanation | None:
     gaps = {n: gap for n, gap in evidence.main.unwritten.items() if bool(gap.any())}
     for name, gap in gaps.items():
         asked = None if evidence.traced is None else ask_about_gaps(name, gap, evidence.traced)
+        if asked is not None and lines_of(evidence.text, name, reading=False):
+            asked = asked.replace(NAME_ONLY.format(name=name), "")
         found = reason(evidence, gap, name)
         kept = never_ran(evidence, name) if bool(gap.all()) else None
         if kept is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.correctness.addresses import depends_on
+from grader.correctness.addresses import depends_on, terms, text_of
 from grader.correctness.cause import VALUES, Cause, Explanation
 from grader.correctness.evidence import Evidence
 from grader.correctness.source import assigned, last_name, names_in
@@ -29,16 +29,25 @@ def explain(evidence: Evidence) -> Explanation | None:
             if not depends_on(kernel, begin, *BLOCK) or depends_on(kernel, end, *BLOCK):
                 continue
             if _is_short(kernel, step, sizes) and (counted or not _is_one(step)):
-                by = "one element" if step is None else ast.unparse(step)
-                return Explanation(
-                    f"{evidence.quoted(line)} goes on by {by}, less than the threads of the grid: "
-                    "other threads do the elements of one thread again. The "
-                    "step is the number of all threads: cuda.gridsize(1), or cuda.blockDim.x * "
-                    "cuda.gridDim.x.",
-                    line,
-                    "repeated_access" if counted else "block_index",
-                )
+                apart = _apart(kernel, begin, step, sizes)
+                cause = "repeated_access" if counted or apart else "block_index"
+                return Explanation(_hint(evidence, line, step, apart), line, cause)
     return None
+
+
+def _hint(evidence: Evidence, line: int, step: ast.expr | None, apart: str) -> str:
+    if apart:
+        return (
+            f"{evidence.quoted(line)} goes on through the elements of all later blocks. Blocks "
+            f"begin {apart} elements apart: the elements of a block end {apart} after its first "
+            "one, or at the length if that comes first."
+        )
+    by = "one element" if step is None else ast.unparse(step)
+    return (
+        f"{evidence.quoted(line)} goes on by {by}, less than the threads of the grid: other "
+        "threads do the elements of one thread again. The step is the number of all threads: "
+        "cuda.gridsize(1), or cuda.blockDim.x * cuda.gridDim.x."
+    )
 
 
 def _has_many_blocks(evidence: Evidence, kernel: ast.FunctionDef) -> bool:
@@ -48,6 +57,19 @@ def _has_many_blocks(evidence: Evidence, kernel: ast.FunctionDef) -> bool:
 
 def _is_one(step: ast.expr | None) -> bool:
     return step is None or (isinstance(step, ast.Constant) and step.value == 1)
+
+
+def _apart(kernel: ast.FunctionDef, begin: ast.expr, step: ast.expr | None, sizes: set[str]) -> str:
+    """Return the constant that a block's number is multiplied by, if blocks have more than threads.
+
+    Empty where it is another expression, or the threads of a block.
+    """
+    for term in terms(kernel, begin):
+        others = [each for each in term.factors if not each.startswith("cuda.blockIdx")]
+        if len(term.factors) == 2 and len(others) == 1 and others[0].isupper():
+            plain = others[0] not in sizes and step is not None and others[0] != text_of(step)
+            return others[0] if plain else ""
+    return ""
 
 
 def _is_short(kernel: ast.FunctionDef, step: ast.expr | None, sizes: set[str]) -> bool:
