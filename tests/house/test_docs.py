@@ -484,6 +484,15 @@ def test_the_kill_rates_of_mutants_were_measured():
     assert record["ok"]
 
 
+def test_simulated_verdicts_were_compared_with_a_gpus():
+    record = json.loads((ROOT / "bench" / "results" / "same_verdicts_h200.json").read_text())
+    text = " ".join(section(ROOT / "docs" / "trust.md", "Who tests the tests").split())
+    same, luck = record["sums"]["same"], record["sums"]["by luck"]
+    assert f"{same} of {same + luck} kernels got the same verdict" in text
+    assert f"The other {luck} pass on the GPU by luck" in text
+    assert len(record["kernels"]) == same + luck
+
+
 # -- prose
 
 
