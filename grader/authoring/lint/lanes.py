@@ -32,7 +32,6 @@ def single_elements(source: Source) -> Iterator[Match]:
 
 
 def _may_make_a_block(call: ast.Call) -> bool:
-    """Say whether a call is one of a helper, or of a library's pointer to a block."""
     if isinstance(call.func, ast.Name):
         return call.func.id not in BUILTINS
     return isinstance(call.func, ast.Attribute) and call.func.attr.startswith("make_")

@@ -75,7 +75,6 @@ def _outside(error: BaseException) -> BaseException | None:
 
 
 def _called(error: BaseException) -> BaseException | None:
-    """Return such an error for a function that tl itself has compiled, such as tl.cdiv."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         function = frame.f_locals.get("self")
         if str(getattr(function, "__module__", "")).startswith("triton.language"):

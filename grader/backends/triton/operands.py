@@ -75,7 +75,6 @@ def _of_address(node: ast.AST, kernel: ast.Module, passed: frozenset[str]) -> st
 
 
 def _value(address: ast.expr, kernel: ast.Module) -> ast.expr:
-    """Return what a name was given in the lines above, and anything else as it is."""
     if not isinstance(address, ast.Name):
         return address
     given = assigned_to(kernel, address.id)

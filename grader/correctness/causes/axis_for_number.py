@@ -33,7 +33,6 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _stored(kernel: ast.FunctionDef, store: ast.Call) -> ast.Call | None:
-    """Return the reduction along axis 0 whose result a call stores, if it does so."""
     value = store.args[1] if last_name(store.func) == "store" and len(store.args) > 1 else None
     if isinstance(value, ast.Name):
         given = assigned(kernel, value.id)
@@ -45,7 +44,6 @@ def _stored(kernel: ast.FunctionDef, store: ast.Call) -> ast.Call | None:
 
 
 def _has_a_table(kernel: ast.FunctionDef) -> bool:
-    """Say whether some block has two axes: reduced along one, it is a block still."""
     return any(
         isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple)
         for node in ast.walk(kernel)
@@ -53,7 +51,6 @@ def _has_a_table(kernel: ast.FunctionDef) -> bool:
 
 
 def _ends_at_0(evidence: Evidence, output: str, name: str) -> bool:
-    """Say whether no right element lies beyond 0, and some are 0."""
     sign = 1 if name == "max" else -1
     right = [each.expected.outputs[output] * sign for each in evidence.witnesses]
     return all(bool((each >= 0).all()) for each in right) and any(

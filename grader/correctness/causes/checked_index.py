@@ -125,7 +125,6 @@ def _is_constant(length: ast.expr) -> bool:
 def _changed(
     evidence: Evidence, kernel: ast.FunctionDef, used: Used, limit: Limit
 ) -> Explanation | None:
-    """Explain an index that changes in a loop, after an `if` around the loop has checked it."""
     if not isinstance(limit.head, ast.If) or not isinstance(used.index, ast.Name):
         return None
     body = range(limit.head.lineno + 1, (limit.head.body[-1].end_lineno or 0) + 1)
@@ -148,7 +147,6 @@ def _changed(
 
 
 def _other_length(evidence: Evidence, used: Used, limits: list[Limit]) -> Explanation | None:
-    """Explain an index that stays below the length of another axis or array."""
     if any(_is_of(each.length, used) or not _is_length(each.length) for each in limits):
         return None
     limit = limits[0]
@@ -165,7 +163,6 @@ def _other_length(evidence: Evidence, used: Used, limits: list[Limit]) -> Explan
 
 
 def _other_index(evidence: Evidence, used: Used, limits: list[Limit]) -> Explanation | None:
-    """Explain a check of another index against the length of the array."""
     others = [
         each
         for each in limits
@@ -188,7 +185,6 @@ def _other_index(evidence: Evidence, used: Used, limits: list[Limit]) -> Explana
 def _thread_for_block(
     evidence: Evidence, kernel: ast.FunctionDef, used: Used
 ) -> Explanation | None:
-    """Explain the number of a thread as a row, in a launch of as many blocks as rows."""
     given = assigned(kernel, used.index.id) if isinstance(used.index, ast.Name) else []
     if used.axes != 2 or used.axis or len(given) != 1 or not isinstance(given[0], ast.Assign):
         return None
@@ -209,7 +205,6 @@ def _thread_for_block(
 
 
 def _is_length(length: ast.expr) -> bool:
-    """Say whether an expression is the length of an array alone: `a.size`, `a.shape[0]`."""
     return (isinstance(length, ast.Attribute) and length.attr == "size") or _is_axis(length)
 
 
@@ -218,7 +213,6 @@ def _is_axis(length: ast.expr) -> bool:
 
 
 def _is_of(length: ast.expr, used: Used) -> bool:
-    """Say whether a length limits the axis of the array that is used."""
     if not _is_length(length) or root_of(length) != used.array:
         return False
     axis = length.slice if isinstance(length, ast.Subscript) else None

@@ -32,7 +32,6 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _collected(kernel: ast.FunctionDef, loop: ast.For) -> Iterator[tuple[str, int, str]]:
-    """Yield blocks of lanes that a loop adds to, or takes a maximum with."""
     inside = [node for node in ast.walk(loop) if isinstance(node, ast.Assign | ast.AugAssign)]
     for node in inside:
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target

@@ -42,7 +42,6 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _other_elements(statement: ast.stmt) -> list[str]:
-    """Return the elements, other than that stored to, that a statement reads of the same array."""
     if not isinstance(statement, ast.Assign | ast.AugAssign):
         return []
     target, value = getattr(statement, "target", None), statement.value
@@ -59,7 +58,6 @@ def _other_elements(statement: ast.stmt) -> list[str]:
 
 
 def _each_turn_waits(evidence: Evidence, function: ast.FunctionDef, line: int) -> bool:
-    """Say whether all loops around a line have a barrier; those of a caller are not known."""
     loops = [
         node
         for node in ast.walk(function)

@@ -24,7 +24,6 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _ends_with_row_0(evidence: Evidence, access: ast.Call) -> bool:
-    """Say whether the line of an access was seen in row 0 of a table, and in no other row."""
     lines = range(access.lineno, (access.end_lineno or access.lineno) + 1)
     marks = [use.marks for use in evidence.uses if use.line in lines]
     return bool(marks) and all(

@@ -71,7 +71,6 @@ def _goes_on(kernel: ast.FunctionDef, term: Term, lanes: str, vector: bool) -> b
 
 
 def _steps(kernel: ast.FunctionDef, name: str) -> set[str]:
-    """Return the steps of the loops over a range that give a name its values."""
     loops = [each for each in assigned(kernel, name) if isinstance(each, ast.For)]
     ranges = [each.iter for each in loops if isinstance(each.iter, ast.Call)]
     if len(ranges) != len(assigned(kernel, name)):

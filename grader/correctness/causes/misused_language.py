@@ -54,7 +54,6 @@ def _of_launch(evidence: Evidence, statement: ast.stmt, line: int) -> Explanatio
 
 
 def _of_grid(evidence: Evidence, brackets: ast.expr, line: int) -> str | None:
-    """Explain brackets by what a function of the file returns for them."""
     hosts = {host.name: host for host in evidence.text.hosts}
     called = [node for node in ast.walk(brackets) if isinstance(node, ast.Call)]
     named = [last_name(call.func) for call in called if last_name(call.func) in hosts]

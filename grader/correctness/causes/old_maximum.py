@@ -78,7 +78,6 @@ def _subtracted(evidence: Evidence, running: Running) -> Explanation | None:
 
 
 def _of_lanes(evidence: Evidence, kernel: ast.FunctionDef, running: Running) -> Explanation | None:
-    """Explain a sum of lanes whose exponentials are taken from the maximum of each lane."""
     new, old, end = running.new, running.old, running.loop.end_lineno or 0
     exponents = [_difference(call) for call in calls(running.loop, "exp", "exp2")]
     if not _is_of_lanes(kernel, running) or all(right != new for _, right in exponents):
@@ -100,7 +99,6 @@ def _of_lanes(evidence: Evidence, kernel: ast.FunctionDef, running: Running) -> 
 
 
 def _is_of_lanes(kernel: ast.FunctionDef, running: Running) -> bool:
-    """Say whether a maximum begins as a block of lanes and no reduction makes it one number."""
     first = [each for each in assigned(kernel, running.old) if each.lineno < running.loop.lineno]
     value = getattr(first[-1], "value", None)
     made = [each for each in assigned(running.loop, running.new) if each.lineno == running.line]

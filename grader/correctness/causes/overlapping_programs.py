@@ -37,7 +37,6 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _of_column_stride(evidence: Evidence, name: str) -> Explanation | None:
-    """Explain rows that begin as far apart as columns do: `out.stride(1)` for `out.stride(0)`."""
     wrong = [f"{name}.stride(1)", f"{name}.stride(-1)"]
     for kernel in evidence.text.kernels:
         addresses = [terms(kernel, store.args[0]) for store in accesses(kernel)]
@@ -62,7 +61,6 @@ def _of_column_stride(evidence: Evidence, name: str) -> Explanation | None:
 
 
 def _of_step_1(evidence: Evidence, line: int) -> Explanation | None:
-    """Explain blocks of several lanes that begin at the bare number of the program."""
     kernel = evidence.text.around(line)
     if kernel is None:
         return None

@@ -156,7 +156,6 @@ class Block:
             thread.paused = acting.pause()
 
     def _refuse_unset(self, thread: Thread, error: UnboundLocalError) -> NoReturn:
-        """Raise Uninitialised for a variable that this thread has not set: a GPU reads anything."""
         name = _PYTHON_UNSET.search(str(error))
         raise races.Uninitialised(
             f"thread {thread.index} of block {self._index} uses {name[1] if name else 'a variable'}"
