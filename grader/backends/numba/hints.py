@@ -58,10 +58,9 @@ ARRAY_AS_SIZE = (
     "A launch is kernel[blocks, threads](...) with two numbers, or tuples of numbers: neither may "
     "be an array, whose length is a.size, nor None, which a function without `return` gives."
 )
-OF_MATH = Advice(
-    "host_library",
+OF_MATH = (
     "In a kernel, Python's math is there: write `import math` at the top of the file, and "
-    "math.exp(x), for example.",
+    "math.exp(x), for example."
 )
 THREADS_TOO = (
     "A launch is kernel[blocks, threads](...): give the number of threads in a block, too."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 import warnings
 from pathlib import Path
@@ -26,7 +27,17 @@ LARGEST = (
 @pytest.mark.filterwarnings("always")
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("and of two vectors", BETWEEN), ("max of two vectors", LARGEST)],
+    [
+        ("and of two vectors", BETWEEN),
+        pytest.param(
+            "max of two vectors",
+            LARGEST,
+            marks=pytest.mark.skipif(
+                importlib.metadata.version("triton").startswith("3.6"),
+                reason="Triton 3.6 only says that a later version will warn",
+            ),
+        ),
+    ],
 )
 def test_a_place_is_named_once(
     name: str,
