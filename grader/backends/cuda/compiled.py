@@ -44,5 +44,6 @@ def install() -> type[Compiled]:
     require(of_torch.COMPILED, contract.COMPILED)
     torch.set_num_threads(1)
     core.Program = programs.Program
+    programs.headers()  # looked up before walls rise
     launches.install()
     return Compiled

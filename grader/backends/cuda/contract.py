@@ -19,6 +19,7 @@ COMPILED = Library(
             _LAUNCHES,
             *("KernelAttributes.num_regs", "KernelAttributes.local_size_bytes"),
             *("KernelAttributes.shared_size_bytes", "Kernel.attributes", "Kernel.handle"),
+            "Kernel.arguments_info",
         ),
         *touchpoints("cuda.bindings.driver", _LAUNCHES, "cuKernelGetName"),
         *touchpoints(

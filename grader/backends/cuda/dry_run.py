@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from cuda import core
 
-from grader.backends.cuda import contract, stand_ins
+from grader.backends.cuda import contract, programs, stand_ins
 from grader.backends.cuda.preload import preload
 from grader.backends.cuda.refusals import LaunchRefused, NotCompiled, NotSimulated
 from grader.model import BuildOptions, CannotGrade, Specialisation
@@ -135,6 +135,7 @@ def install() -> type[DryRun]:
             "pip install 'kernel-grader[cuda]' brings it.",
         )
     torch.set_num_threads(1)
+    programs.headers()  # looked up before walls rise
     for name in ("Device", "LaunchConfig", "Program", "ProgramOptions", "launch"):
         setattr(core, name, getattr(stand_ins, name))
     return DryRun

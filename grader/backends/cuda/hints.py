@@ -7,7 +7,7 @@ from grader.model import Advice
 FAULTS = {
     "compile": "NVRTC could not compile the source; the line it names is the place to look.",
     "launch_refused": "A launch is launch(stream, LaunchConfig(grid=blocks, block=threads), "
-    "kernel, *arguments): 1 to 1,024 threads, and one argument for each parameter of the kernel.",
+    "kernel, *arguments), with 1 to 1,024 threads in a block.",
     "out_of_bounds": "Each access needs an `if` that checks that its index lies inside the array.",
 }
 _COMPILE: dict[str, str | Advice] = {
@@ -22,8 +22,16 @@ _COMPILE: dict[str, str | Advice] = {
     "neither __global__ nor": "A kernel begins with __global__, and a function that kernels call "
     "with __device__.",
 }
+NUMBERS = (
+    "A number must have the type of its parameter: an int for long long or int, a float for "
+    "double, np.float32(scale) for float."
+)
 _LAUNCH: dict[str, str | Advice] = {
-    "unsupported type": "Pass a tensor by its address, x.data_ptr(), and a number as the type that "
-    "its parameter has: an int for long long, a float for double, np.float32(scale) for float.",
+    "unsupported type": f"Pass a tensor by its address, x.data_ptr(). {NUMBERS}",
 }
-MESSAGES = {"compile": _COMPILE, "exception": _LAUNCH}
+_REFUSED: dict[str, str | Advice] = {
+    "bits, and the parameter has": NUMBERS,
+    "the launch passes": "launch takes the stream, the LaunchConfig, the kernel, "
+    "and then one argument for each parameter, in their order.",
+}
+MESSAGES = {"launch_refused": _REFUSED, "compile": _COMPILE, "exception": _LAUNCH}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from cuda import core
 from cuda.bindings import driver
 
+from grader.backends.cuda import parameters
 from grader.machine import driver_result
 from grader.model import Launched
 from grader.worker.launches import Launches, Withheld, graphs_withheld
@@ -24,12 +25,32 @@ class _Launching:
 
 
 def install() -> None:
-    """Have `cuda.core.launch` be a function that can be observed, before a file imports it."""
+    """Have `cuda.core.launch` be a function that can be observed, before a file imports it.
+
+    The first launch of each kernel is held to the kernel's parameters, too.
+    """
+    checked: set[Any] = set()
 
     def launch(stream: Any, config: Any, kernel: Any, *kernel_args: Any) -> None:
+        if kernel not in checked:
+            _check(kernel, kernel_args)
+            checked.add(kernel)
         _Launching.now(stream, config, kernel, *kernel_args)
 
     core.launch = launch
+
+
+def _check(kernel: Any, arguments: Sequence[Any]) -> None:
+    try:
+        name, sizes = _name(kernel), [size for _, size in kernel.arguments_info]
+    except Exception:  # a driver that does not know: the launch must happen all the same
+        return
+    parameters.check(name, sizes, arguments)
+
+
+def _name(kernel: Any) -> str:
+    name: bytes = driver_result(driver.cuKernelGetName(kernel.handle), "cuKernelGetName")
+    return name.decode()
 
 
 @contextmanager
@@ -56,9 +77,8 @@ def observed() -> Iterator[Launches]:
 
 def _figures(kernel: Any, threads: int, shared: int, launches: int) -> Launched:
     attributes = kernel.attributes
-    name = driver_result(driver.cuKernelGetName(kernel.handle), "cuKernelGetName")
     return Launched(
-        kernel=name.decode(),
+        kernel=_name(kernel),
         registers=attributes.num_regs,
         # Local memory holds spilled registers and arrays of a thread alike.
         spills=None if attributes.local_size_bytes else 0,

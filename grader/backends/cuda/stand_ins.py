@@ -14,7 +14,7 @@ from typing import Any
 from cuda import core
 from cuda.core._kernel_arg_handler import ParamHolder
 
-from grader.backends.cuda import programs
+from grader.backends.cuda import parameters, programs
 from grader.backends.cuda.refusals import LaunchRefused, NotCompiled, NotSimulated
 
 TARGET = 90  # the compute capability, times ten, of the GPU that these names pretend to be
@@ -112,6 +112,7 @@ class Kernel:
     name: str
     program: Program
     names: tuple[str, ...]
+    sizes: tuple[int, ...]
     attributes: Any = field(default_factory=SimpleNamespace, compare=False)
 
 
@@ -125,9 +126,10 @@ class ObjectCode(_OnlyOnGpu):
         name = name if isinstance(name, str) else name.decode()
         symbol = self.symbol_mapping.get(name, name)
         symbol = symbol if isinstance(symbol, str) else symbol.decode()
-        if b"\0.text." + symbol.encode() + b"\0" not in self.code:
+        sizes = parameters.sizes_of(self.code, symbol)
+        if sizes is None:
             raise NotCompiled(f"the source has no kernel {name}")
-        return Kernel(name, self._program, self._names)
+        return Kernel(name, self._program, self._names, sizes)
 
 
 class Program(programs.Program):
@@ -168,5 +170,6 @@ def launch(stream: Any, config: Any, kernel: Kernel, *arguments: Any) -> None:
     if threads > MOST_THREADS:
         raise LaunchRefused(f"a block has {threads:,} threads, and a GPU takes {MOST_THREADS:,}")
     ParamHolder(arguments)
+    parameters.check(kernel.name, kernel.sizes, arguments)
     launched.kernels[kernel, threads, config.shmem_size] = None
     launched.count += 1

@@ -109,6 +109,12 @@ def test_what_only_a_gpu_knows_is_no_fault(tmp_path: Path, old: str, new: str, r
             "the kernel cannot be compiled: the source has no kernel vector_add",
         ),
         ("THREADS = 256", "THREADS = 2048", "launch_refused", "a block has 2,048 threads"),
+        (
+            "out.data_ptr(), n",
+            "out.data_ptr()",
+            "launch_refused",
+            "the launch passes 3 of the 4 arguments of vector_add<float>",
+        ),
         ("x.data_ptr(), y", "x, y", "exception", "TypeError: the argument is of unsupported type"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 from cuda import core
 
 from grader.backends.cuda import launches
+from grader.backends.cuda.refusals import LaunchRefused
 from grader.model.messages import Launched
 
 pytestmark = pytest.mark.slow
@@ -19,6 +20,7 @@ class Kernel:
     """The parts of cuda.core's `Kernel` that we use."""
 
     handle = 7
+    arguments_info = ((0, 8), (8, 4))
     attributes = SimpleNamespace(num_regs=20, local_size_bytes=0, shared_size_bytes=1024)
 
 
@@ -43,22 +45,30 @@ def test_a_launch_is_seen_with_its_block_and_dynamic_shared_memory(started):
     with launches.observed() as seen:
         launch("stream", CONFIG, kernel, 1, 2)
         launch("stream", CONFIG, kernel, 1, 2)
-    launch("stream", CONFIG, kernel, 3)
-    assert [arguments[3:] for arguments in started] == [(1, 2), (1, 2), (3,)]
+    launch("stream", CONFIG, kernel, 3, 4)
+    assert [arguments[3:] for arguments in started] == [(1, 2), (1, 2), (3, 4)]
     assert seen.most_launched() == (Launched("add", 20, 0, 1280, 128, 2),)
 
 
 def test_local_memory_is_not_called_spills(monkeypatch):
     monkeypatch.setattr(Kernel.attributes, "local_size_bytes", 64)
     with launches.observed() as seen:
-        core.launch("stream", CONFIG, Kernel())
+        core.launch("stream", CONFIG, Kernel(), 1, 2)
     assert seen.most_launched()[0].spills is None
 
 
 def test_a_withheld_kernel_is_not_started(started):
     launch = core.launch
     with launches.withheld() as record:
-        launch("stream", CONFIG, Kernel(), 1)
+        launch("stream", CONFIG, Kernel(), 1, 2)
     assert (record.launches, started) == (1, [])
-    launch("stream", CONFIG, Kernel(), 1)
+    launch("stream", CONFIG, Kernel(), 1, 2)
+    assert len(started) == 1
+
+
+def test_a_first_launch_is_held_to_the_kernels_parameters(started, monkeypatch):
+    with pytest.raises(LaunchRefused, match="argument 2 of add is float of 64 bits"):
+        core.launch("stream", CONFIG, Kernel(), 1, 2.0)
+    monkeypatch.delattr(Kernel, "arguments_info")
+    core.launch("stream", CONFIG, Kernel(), 1, 2.0)
     assert len(started) == 1
