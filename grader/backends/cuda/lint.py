@@ -6,6 +6,7 @@ from grader.model import SourceNames
 
 NAMES = SourceNames(
     kernels=frozenset(),
+    launchers=frozenset({"cuda.core.launch"}),
     half="np.float16({value})",
     streams=("cuda.core.Device.create_stream", "cuda.core.Stream"),
     native=("cuda.bindings",),

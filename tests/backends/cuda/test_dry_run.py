@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from needs_nvrtc import NEEDS_NVRTC
 
+from grader.course import catalog, stubs
+
 pytestmark = [pytest.mark.slow, NEEDS_NVRTC]
 
 COURSE = Path(__file__).parents[2] / "courses" / "cuda"
@@ -62,6 +64,18 @@ def test_what_compiles_has_figures_and_cannot_be_graded_here():
         assert one["loads"] == [{"bits": bits, "instructions": 2}]
     assert {one["target"] for one in steps["compile"]["compiled"]} == {75, 90, 100}
     assert (steps["memory"]["outcome"], steps["speed"]["outcome"]) == ("not_run", "not_run")
+
+
+def test_the_page_shows_this_solution():
+    page = (COURSE.parents[2] / "docs" / "cuda.md").read_text(encoding="utf-8")
+    assert f"```python\n{SOLUTION}```" in page
+
+
+def test_the_untouched_stub_is_not_started():
+    stub = catalog.find(COURSE, "01_vector_add")
+    assert not stubs.drifted(stub)
+    code, result, _ = graded(stub.kernel)
+    assert (code, result["status"]) == (1, "not_started")
 
 
 def test_an_error_of_the_compiler_fails_at_the_learners_line():

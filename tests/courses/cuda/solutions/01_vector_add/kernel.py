@@ -32,6 +32,8 @@ def compiled(dtype):
 
 
 def vector_add(x, y, out):
+    # BEGIN SOLUTION: write the part of SOURCE that is missing, and delete this line
+    # END SOLUTION
     n = x.numel()
     config = LaunchConfig(grid=-(-n // THREADS), block=THREADS)
     arguments = (x.data_ptr(), y.data_ptr(), out.data_ptr(), n)
