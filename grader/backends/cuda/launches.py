@@ -15,13 +15,12 @@ from grader.machine import driver_result
 from grader.model import Launched
 from grader.worker.launches import Launches, Withheld, graphs_withheld
 
-_start: Callable[..., None] = core.launch
-
 
 class _Launching:
-    """The function that launches now: a kernel file holds the one that calls it."""
+    """NVIDIA's function, and the one that launches now: a kernel file holds one that calls it."""
 
-    now = staticmethod(_start)
+    start: Callable[..., None]
+    now: Callable[..., None]
 
 
 def install() -> None:
@@ -29,6 +28,7 @@ def install() -> None:
 
     The first launch of each kernel is held to the kernel's parameters, too.
     """
+    _Launching.start = _Launching.now = staticmethod(core.launch)
     checked: set[Any] = set()
 
     def launch(stream: Any, config: Any, kernel: Any, *kernel_args: Any) -> None:
@@ -69,7 +69,7 @@ def observed() -> Iterator[Launches]:
 
     def launch(stream: Any, config: Any, kernel: Any, *kernel_args: Any) -> None:
         launches.note(kernel, math.prod(config.block), config.shmem_size)
-        _start(stream, config, kernel, *kernel_args)
+        _Launching.start(stream, config, kernel, *kernel_args)
 
     with _instead(launch):
         yield launches

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from cuda import core
-from cuda.core._kernel_arg_handler import ParamHolder
+from cuda.core import _kernel_arg_handler
 
 from grader.backends.cuda import parameters, programs
 from grader.backends.cuda.refusals import LaunchRefused, NotCompiled, NotSimulated
@@ -169,7 +169,7 @@ def launch(stream: Any, config: Any, kernel: Kernel, *arguments: Any) -> None:
     threads = math.prod(config.block)
     if threads > MOST_THREADS:
         raise LaunchRefused(f"a block has {threads:,} threads, and a GPU takes {MOST_THREADS:,}")
-    ParamHolder(arguments)
+    _kernel_arg_handler.ParamHolder(arguments)
     parameters.check(kernel.name, kernel.sizes, arguments)
     launched.kernels[kernel, threads, config.shmem_size] = None
     launched.count += 1

@@ -7,10 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fuzzing import JSON, as_bytes, fuzz, mutated
+from hypothesis import given
 from needs_nvrtc import NEEDS_NVRTC
 
 from grader.backends.cuda import compile_cpp
@@ -134,3 +137,11 @@ def test_a_text_that_no_worker_of_ours_writes_is_refused(given: dict[str, Any]):
 def test_a_text_that_is_no_record_is_refused(whole: str):
     with pytest.raises(Refused):
         compile_cpp.read(whole)
+
+
+@fuzz(60)
+@given((mutated(json.loads(text())) | JSON).map(as_bytes).map(bytes.decode))
+def test_any_text_is_refused_or_let_through_to_the_compiler(whole: str):
+    with suppress(Refused):
+        source = compile_cpp.read(whole)
+        assert all(isinstance(one, str) for one in (source.code, source.kernel, *source.names))

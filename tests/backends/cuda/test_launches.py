@@ -29,9 +29,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """What cuda.core was asked to start; a file would import its `launch` from now on."""
     calls: list[tuple[object, ...]] = []
     start = lambda *arguments: calls.append(arguments)  # noqa: E731
-    monkeypatch.setattr(launches, "_start", start)
-    monkeypatch.setattr(launches._Launching, "now", staticmethod(start))
-    monkeypatch.setattr(core, "launch", core.launch)
+    monkeypatch.setattr(core, "launch", start)
     monkeypatch.setattr(
         launches, "driver", SimpleNamespace(cuKernelGetName=lambda handle: (0, b"add"))
     )
