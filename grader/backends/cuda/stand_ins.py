@@ -99,8 +99,10 @@ class ProgramOptions(core.ProgramOptions):  # type: ignore[misc]
 class LaunchConfig(core.LaunchConfig):  # type: ignore[misc]
     """A launch's sizes; the driver would be asked whether its GPU has clusters."""
 
-    def __init__(self, grid: Any = None, cluster: Any = None, block: Any = None, **more: Any):
-        super().__init__(grid=grid, block=block, **more)
+    def __init__(
+        self, grid: Any = None, cluster: Any = None, block: Any = None, *more: Any, **named: Any
+    ) -> None:
+        super().__init__(grid, None, block, *more, **named)
         if cluster is not None:
             self.cluster = core.LaunchConfig(grid=cluster, block=1).grid
 

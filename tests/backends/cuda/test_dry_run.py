@@ -78,6 +78,20 @@ def test_the_untouched_stub_is_not_started():
     assert (code, result["status"]) == (1, "not_started")
 
 
+def test_clusters_with_shared_memory_of_a_launch_are_compiled(tmp_path: Path):
+    kernel = changed(
+        tmp_path,
+        "block=THREADS)",
+        "block=THREADS, cluster=2, shmem_size=100 << 10)\n"
+        "    compiled(x.dtype).attributes.max_dynamic_shared_size_bytes = 100 << 10",
+    )
+    code, _, steps = graded(kernel)
+    assert (code, steps["compile"]["outcome"]) == (3, "pass")
+    required = [one for one in steps["compile"]["compiled"] if one["required"]]
+    assert {one["shared_bytes"] for one in required} == {100 << 10}
+    assert {one["blocks"] for one in required} == {2}
+
+
 def test_an_error_of_the_compiler_fails_at_the_learners_line():
     kernel = COURSE / "solutions/01_vector_add/wrong_undeclared.py"
     code, result, steps = graded(kernel)
