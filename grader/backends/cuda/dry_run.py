@@ -138,4 +138,7 @@ def install() -> type[DryRun]:
     programs.headers()  # looked up before walls rise
     for name in ("Device", "LaunchConfig", "Program", "ProgramOptions", "launch"):
         setattr(core, name, getattr(stand_ins, name))
+    # A file may launch on torch's stream.
+    setattr(torch.cuda, "current_stream", lambda device=None: stand_ins.Stream())  # noqa: B010
+    setattr(torch.cuda, "current_device", lambda: stand_ins.Device.device_id)  # noqa: B010
     return DryRun

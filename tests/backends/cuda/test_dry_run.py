@@ -78,6 +78,34 @@ def test_the_untouched_stub_is_not_started():
     assert (code, result["status"]) == (1, "not_started")
 
 
+def test_torchs_stream_will_do(tmp_path: Path):
+    stream = "torch.cuda.current_stream(torch.cuda.current_device())"
+    code, _, steps = graded(changed(tmp_path, "Device().default_stream", stream))
+    assert (code, steps["compile"]["outcome"]) == (3, "pass")
+
+
+def test_an_error_while_the_file_is_imported_fails_there(tmp_path: Path):
+    kernel = changed(
+        tmp_path, "@functools.cache", 'Program("\\nint i = j;", "c++").compile("cubin")'
+    )
+    code, _, steps = graded(kernel)
+    failure = steps["load"]["failure"]
+    assert (code, failure["kind"]) == (1, "compile")
+    assert failure["frames"][-1]["line"] == line_of(kernel, "int i")
+
+
+def test_a_source_includes_no_file_of_the_course(tmp_path: Path):
+    """Neither where the worker compiles it, nor where the judge does."""
+    asks = '#if __has_include("{0}")\n#error {1}\n#endif\n#include <cuda_bf16.h>'
+    secret = COURSE / "solutions/01_vector_add/kernel.py"
+    hidden = changed(tmp_path, "#include <cuda_bf16.h>", asks.format(secret, "a solution"))
+    code, _, steps = graded(hidden)
+    assert (code, steps["compile"]["outcome"]) == (3, "pass")
+    seen = changed(tmp_path, "#include <cuda_bf16.h>", asks.format("/etc/passwd", "the system's"))
+    code, _, steps = graded(seen)
+    assert "the system's" in steps["correctness"]["failure"]["message"]
+
+
 def test_clusters_with_shared_memory_of_a_launch_are_compiled(tmp_path: Path):
     kernel = changed(
         tmp_path,
