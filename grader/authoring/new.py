@@ -189,7 +189,9 @@ def _converted(path: Path, content: bytes, model: Exercise, made: Exercise, titl
     text = _replace_title(text, model.any_spec.title, title)
     if path == model.solution:
         (first, *_) = stubs.regions(text, str(path))
-        return _insert_lines(text, first.first, _author_comment(path, first.indent)).encode()
+        return _insert_lines(
+            text, first.first, _author_comment(path, first.indent, first.sign)
+        ).encode()
     if path == model.folder / "spec.py":
         text = _set_spec_title(text, title, str(path))
         return _insert_lines(text, _lines_above_spec(text), _author_comment(path)).encode()
@@ -198,9 +200,9 @@ def _converted(path: Path, content: bytes, model: Exercise, made: Exercise, titl
     return f"{_author_comment(path)}{text}".encode()
 
 
-def _author_comment(path: Path, indent: str = "") -> str:
+def _author_comment(path: Path, indent: str = "", sign: str = "#") -> str:
     text = _WRONG if path.name.startswith("wrong_") else _MARKS.get(path.name, _OTHER)
-    head = f"{indent}# "
+    head = f"{indent}{sign} "
     return "".join(
         f"{head}{line}\n" for line in textwrap.wrap(f"{TODO} {text}", stubs.WIDTH - len(head))
     )

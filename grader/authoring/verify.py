@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader import backends
 from grader.authoring import mutants, survivors
 from grader.authoring.mutants import Mutant
 from grader.course import Exercise, needs_simulator, rejected_at, text_of
@@ -183,7 +184,11 @@ def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) 
     stub = scratch / kind.file
     stub.write_text(kind.stub(source, exercise.name, str(exercise.solution)), encoding="utf-8")
     trials = _trials(exercise, device, stub)
-    return trials + _mutant_trials(exercise, source, sample, scratch) if kind.mutants else trials
+    return (
+        trials + _mutant_trials(exercise, source, device, sample, scratch)
+        if kind.mutants
+        else trials
+    )
 
 
 def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
@@ -221,7 +226,9 @@ def _rejecting_step(exercise: Exercise, kernel: Path) -> str:
     return name
 
 
-def _mutant_trials(exercise: Exercise, source: str, sample: Sample, scratch: Path) -> list[_Trial]:
+def _mutant_trials(
+    exercise: Exercise, source: str, device: str, sample: Sample, scratch: Path
+) -> list[_Trial]:
     made = mutants.make(source)
     path = exercise.survivors
     declared = survivors.assign(made, survivors.read(path), path)
@@ -231,11 +238,15 @@ def _mutant_trials(exercise: Exercise, source: str, sample: Sample, scratch: Pat
         quick = [mutant for mutant in made if mutant not in slower]
         chosen = mutants.sample(quick, sample.count, sample.seed)
 
+    backend = kind_of(exercise.any_spec).backend(exercise.any_spec)
+    dry = backend is not None and backends.find(backend).can.dry_run
+    where = device if dry else "cpu"
+
     def trial(mutant: Mutant) -> _Trial:
         number = made.index(mutant) + 1
         kernel = scratch / f"mutant_{number}_{mutant.operator}.py"
         kernel.write_text(mutant.source, encoding="utf-8")
-        request = check.Request(exercise, kernel, Options(device="cpu", shrink=False))
+        request = check.Request(exercise, kernel, Options(device=where, shrink=False))
         known = declared.get(mutant)
         kind, expected = (known.kind, "pass") if known else ("mutant", REJECTED)
         name = f"mutant {number}: {mutant.operator}"

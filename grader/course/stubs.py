@@ -11,6 +11,9 @@ In the stub such a region becomes `raise NotImplementedError`. Inside a jitted k
 part. A learner may have only a kernel to write: then the function that launches it has a region
 without code. It becomes a `raise` that the learner deletes. Everything outside the regions is
 copied unchanged.
+
+A solution may hold code of another language in a string, such as C++. There the markers begin with
+`//`, and the region becomes such a comment.
 """
 
 from __future__ import annotations
@@ -23,7 +26,6 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tokenize import TokenInfo
 
 from grader.course.catalog import Exercise, text_of
 from grader.course.comments import comments_of
@@ -32,19 +34,24 @@ from grader.model import BrokenExercise, UsageError, write_file
 DEFAULT_TEXT = "write this part"
 WIDTH = 100  # characters of a line, as for all code of a course
 _MENTION = re.compile(r"\b(BEGIN|END)[ _-]*SOLUTION\b", re.IGNORECASE)
-_MARKER = re.compile(r"# (?P<word>BEGIN|END) SOLUTION(?:: *(?P<text>\S.*))?")
+_MARKER = re.compile(r"(?P<sign>#|//) (?P<word>BEGIN|END) SOLUTION(?:: *(?P<text>\S.*))?")
+_IN_STRING = re.compile(r"\s*(?P<comment>//.*)")
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
 class Region:
-    """Lines `first` to `last`, counted from 1, with both markers; `indent` is that of BEGIN."""
+    """Lines `first` to `last`, counted from 1, with both markers; `indent` is that of BEGIN.
+
+    `sign` begins a comment there.
+    """
 
     first: int
     last: int
     indent: str
     text: str
+    sign: str
 
 
 def make_stub(source: str, name: str, path: str = "kernel.py") -> str:
@@ -65,7 +72,10 @@ def make_stub(source: str, name: str, path: str = "kernel.py") -> str:
     done = 0  # lines of the source that are in the output, as they are or replaced
     for region in marked:
         output += lines[done : region.first - 1]
-        output += _replacement(region, _is_jitted(region, functions, lines, path), name)
+        if region.sign == "#":
+            output += _replacement(region, _is_jitted(region, functions, lines, path), name)
+        else:
+            output += _todo(region)
         done = region.last
     stub = "\n".join(output + lines[done:]) + "\n"
     _parse(stub, f"the stub of {path}")
@@ -145,37 +155,54 @@ def _unreadable(path: str, error: SyntaxError) -> BrokenExercise:
 
 
 def regions(source: str, path: str) -> Iterator[Region]:
-    """Yield the marked regions in order. Strings that mention a marker are not markers.
+    """Yield the marked regions in order. A string's markers are comments of C++ in it.
 
     Raises BrokenExercise where markers do not pair up. Messages call the file `path`.
     """
-    opened: tuple[int, str, str] | None = None
-    for token in _comments(source, path):
-        if not _MENTION.search(token.string):
+    opened: tuple[int, str, str, str] | None = None
+    for line, before, comment in _comments(source, path):
+        if not _MENTION.search(comment):
             continue
-        line, column = token.start
-        marker = _MARKER.fullmatch(token.string.rstrip())
-        indent = token.line[:column]
-        if marker is None or indent.strip() or (marker["word"] == "END" and marker["text"]):
-            raise _misplaced(path, line, f"this is not a marker: {token.line.strip()}")
+        marker = _MARKER.fullmatch(comment.rstrip())
+        if marker is None or before.strip() or (marker["word"] == "END" and marker["text"]):
+            raise _misplaced(path, line, f"this is not a marker: {(before + comment).strip()}")
         if marker["word"] == "BEGIN":
             if opened:
                 raise _misplaced(path, line, f"the region of line {opened[0]} is still open")
-            opened = (line, indent, marker["text"] or DEFAULT_TEXT)
+            opened = (line, before, marker["text"] or DEFAULT_TEXT, marker["sign"])
         else:
-            if not opened:
+            if not opened or opened[3] != marker["sign"]:
                 raise _misplaced(path, line, "this END SOLUTION has no BEGIN SOLUTION")
-            yield Region(first=opened[0], last=line, indent=opened[1], text=opened[2])
+            yield Region(opened[0], line, *opened[1:])
             opened = None
     if opened:
         raise _misplaced(path, opened[0], "this BEGIN SOLUTION has no END SOLUTION")
 
 
-def _comments(source: str, path: str) -> list[TokenInfo]:
+def _comments(source: str, path: str) -> list[tuple[int, str, str]]:
+    """List the comments with their lines, and what stands before them on these."""
     try:
-        return comments_of(source)
+        own = comments_of(source)
     except SyntaxError as error:
         raise _unreadable(path, error) from error
+    of_python = [
+        (token.start[0], token.line[: token.start[1]], token.line[token.start[1] :].rstrip("\n"))
+        for token in own
+    ]
+    return sorted([*of_python, *_in_strings(source, path)])
+
+
+def _in_strings(source: str, path: str) -> Iterator[tuple[int, str, str]]:
+    lines = source.split("\n")
+    texts = {
+        number
+        for node in ast.walk(_parse(source, path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for number in range(node.lineno + 1, node.end_lineno or 0)
+    }
+    for number in sorted(texts):
+        if found := _IN_STRING.fullmatch(lines[number - 1]):
+            yield number, lines[number - 1][: found.start("comment")], found["comment"]
 
 
 def _misplaced(path: str, line: int, fault: str) -> BrokenExercise:
@@ -222,18 +249,19 @@ def _names_jit(decorator: ast.expr) -> bool:
 
 def _replacement(region: Region, jitted: bool, name: str) -> list[str]:
     if jitted:
-        todo = textwrap.wrap(
-            f"TODO: {region.text}",
-            width=WIDTH,
-            initial_indent=f"{region.indent}# ",
-            subsequent_indent=f"{region.indent}# ",
-        )
-        return [*todo, f"{region.indent}pass"]
+        return [*_todo(region), f"{region.indent}pass"]
     message = json.dumps(f"{name}: {region.text}", ensure_ascii=False)
     line = f"{region.indent}raise NotImplementedError({message})"
     if len(line) <= WIDTH:
         return [line]
     return list(_folded(f"{name}: {region.text}", region.indent))
+
+
+def _todo(region: Region) -> list[str]:
+    begins = f"{region.indent}{region.sign} "
+    return textwrap.wrap(
+        f"TODO: {region.text}", WIDTH, initial_indent=begins, subsequent_indent=begins
+    )
 
 
 def _folded(message: str, indent: str) -> Iterator[str]:

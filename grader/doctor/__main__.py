@@ -93,7 +93,7 @@ def _workers(device: str) -> Iterator[list[ForkServer]]:
     with ExitStack() as stack:
         fork_servers = []
         for backend in backends.every():
-            if backend.compiled if device == "cuda" else backend.can.simulate:
+            if backend.compiled if device == "cuda" else backend.can.compute_without_gpu:
                 fork_server = stack.enter_context(closing(ForkServer(backend.name, device)))
                 fork_server.start()
                 fork_servers.append(fork_server)

@@ -20,8 +20,9 @@ from grader import backends
 from grader.correctness import expect, first_mismatch, numbers_of
 from grader.grading.session import Grading
 from grader.grading.trials import failure_from, trusted, with_case
+from grader.grading.workers import Bench
 from grader.model import Case, Failure, GraderError, Specialisation, texts
-from grader.sandbox import KernelFailure, fork_server
+from grader.sandbox import KernelFailure, NotSimulated, fork_server
 
 REQUIRED_S = 120.0  # for one compilation, of a GPU for which the kernel must compile
 ALL_S = 600.0  # for all of them
@@ -102,12 +103,16 @@ _built: dict[str, Code | Refusal] = {}
 def launched(grading: Grading) -> dict[str, tuple[Specialisation, ...]]:
     """Return the kernels that one simulated call of each dtype launches.
 
-    Raises KernelFailure when a call goes wrong, gives a wrong output, or launches nothing.
+    Raises KernelFailure when a call goes wrong, gives a wrong output, or launches nothing; and
+    NotSimulated.
     """
     bench = grading.workers.on("cpu")
     found = {}
     for dtype in grading.spec.dtypes:
         case = _case(grading, dtype)
+        if backends.find(grading.spec.backend).can.dry_run:
+            found[dtype] = _unsimulated(grading, bench, case)
+            continue
         inputs = trusted(partial(bench.remote.inputs, case), "drawing the inputs", case)
         try:
             outputs = bench.remote.run(inputs)
@@ -125,6 +130,30 @@ def launched(grading: Grading) -> dict[str, tuple[Specialisation, ...]]:
         if failure is not None:
             raise KernelFailure(with_case(failure, grading, case))
     return found
+
+
+def _unsimulated(grading: Grading, bench: Bench, case: Case) -> tuple[Specialisation, ...]:
+    """Return the kernels that a call would launch, of a backend that only notes its launches.
+
+    No output can be compared: of a verdict this step is never more than a part.
+    """
+    inputs = trusted(partial(bench.remote.inputs, case), "drawing the inputs", case)
+    reason = NotSimulated("its own code needs what its kernels compute")
+    try:
+        try:
+            bench.remote.run(inputs)
+        except NotSimulated as error:  # all went well, at least until the first launch
+            reason = error
+        if bench.remote.run_without_kernels(inputs) is None:
+            raise reason
+        kernels = tuple(bench.executor.kernels())
+    except KernelFailure as error:
+        if error.failure.kind == NotSimulated.kind:
+            raise reason from None
+        raise KernelFailure(with_case(error.failure, grading, case)) from None
+    if grading.spec.kernels and not kernels:
+        raise KernelFailure(with_case(NO_KERNEL, grading, case))
+    return kernels
 
 
 def _case(grading: Grading, dtype: str) -> Case:

@@ -43,7 +43,7 @@ class FailedInSimulation(Finding):
 
 def begin(grading: Grading) -> None:
     """Simulate one call for later steps while the first ones use the GPU."""
-    simulates = backends.find(grading.spec.backend).can.simulate
+    simulates = backends.find(grading.spec.backend).can.compute_without_gpu
     if simulates and grading.options.device == "cuda" and grading.options.case is None:
         grading.begin(count)
 

@@ -48,9 +48,16 @@ def unmet_need(grading: Grading, step: Step) -> str | None:
     needed = _all_needs(step)
     for other in grading.order:
         done = grading.steps.get(other.name)
-        if other.name in needed and (done is None or done.outcome not in SETTLED):
+        if other.name in needed and not _is_met(grading, step, done):
             return other.name
     return None
+
+
+def _is_met(grading: Grading, step: Step, done: StepResult | None) -> bool:
+    if done is None or done.outcome in SETTLED:
+        return done is not None
+    not_simulated = done.failure is not None and done.failure.kind == NotSimulated.kind
+    return not_simulated and step.unsimulated(grading.exercise.any_spec)
 
 
 def _all_needs(step: Step) -> set[str]:

@@ -52,6 +52,10 @@ def nothing(spec: BaseSpec) -> str:
     return ""
 
 
+def never(spec: BaseSpec) -> bool:
+    return False
+
+
 def no_reason(grading: Grading) -> str:
     return ""
 
@@ -69,9 +73,11 @@ class Step:
     skipped. A kind lists its steps; `kinds` names further kinds that this step joins, directly
     behind the last step that it needs. `applies(spec)` says whether an exercise has the step, and
     `asks(spec)` returns its requirement for `grader show`. `runs_tests` marks a step that judges
-    the exercise's own tests: they run directly before it. `begin`, called as soon as the steps in
-    `needs` have passed, may begin work in parallel to other steps; what goes wrong in it is left
-    for `run` to meet again. `slow` says, for somebody who waits, why the step may take long.
+    the exercise's own tests: they run directly before it. `unsimulated(spec)` says whether the step
+    runs although one of `needs` could not be simulated on this machine. `begin`, called as soon as
+    the steps in `needs` have passed, may begin work in parallel to other steps; what goes wrong in
+    it is left for `run` to meet again. `slow` says, for somebody who waits, why the step may take
+    long.
     `run` may raise KernelFailure, which fails the step, and any GraderError.
     """
 
@@ -85,5 +91,6 @@ class Step:
     applies: Callable[[Any], bool] = always
     asks: Callable[[Any], str] = nothing
     runs_tests: bool = False
+    unsimulated: Callable[[Any], bool] = never
     begin: Callable[[Grading], None] = begin_nothing
     slow: Callable[[Grading], str] = no_reason

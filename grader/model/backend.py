@@ -19,8 +19,10 @@ class Abilities:
     `simulate`: run kernels on the CPU. `count_traffic`: count in simulation how often each element
     of an argument is read and written. `trace_threads`: record in simulation each access of each
     thread. `trace_lanes`: the same of each lane of a program that works on blocks.
-    `compile_without_gpu`: compile for a GPU that is not there. `tune`: try forms of a kernel at its
-    first call, so that the call that is counted comes after another one.
+    `compile_without_gpu`: compile for a GPU that is not there. `dry_run`: all that simulation does
+    is to compile kernels and to note their launches, so that a check without a GPU grades nothing
+    but errors. `tune`: try forms of a kernel at its first call, so that the call that is counted
+    comes after another one.
     """
 
     simulate: bool = False
@@ -28,11 +30,18 @@ class Abilities:
     trace_threads: bool = False
     trace_lanes: bool = False
     compile_without_gpu: bool = False
+    dry_run: bool = False
     tune: bool = False
 
     def __post_init__(self) -> None:
         if not self.simulate and (self.count_traffic or self.trace_threads or self.trace_lanes):
             raise ValueError("counts and traces come from simulation: set simulate=True")
+        if self.dry_run and not (self.simulate and self.compile_without_gpu):
+            raise ValueError("a dry run compiles: set simulate=True and compile_without_gpu=True")
+
+    @property
+    def compute_without_gpu(self) -> bool:
+        return self.simulate and not self.dry_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +124,9 @@ class Backend:
     imports everything that its kernels need. Either may define `preload()`, which loads what a
     first launch would, and returns None or the reason why it could not. `compiled` is None for a
     language without a compiler.
+
+    With the ability `dry_run`, launches of `simulated` do nothing and are noted for the `compiler`.
+    Waiting for them raises `NotSimulated`, but not where the judge withholds launches.
 
     `counts` are the values of `Budget.count` that simulation counts.
 
@@ -201,13 +213,15 @@ class SourceNames:
     """Dotted names of a library by which `grader lint` and the mutants read a kernel file.
 
     `kernels` make a function a kernel. `wrappers` return the function that they receive. Files may
-    assign to `settings`. `ready_made` holds kernels of the library's own. `half` is the text that
+    assign to `settings`. `launchers` are functions that launch a kernel, where its language has no
+    `kernel[grid](...)`. `ready_made` holds kernels of the library's own. `half` is the text that
     rounds `{value}` to float16.
     """
 
     kernels: frozenset[str]
     half: str
     wrappers: frozenset[str] = frozenset()
+    launchers: frozenset[str] = frozenset()
     tensors: frozenset[str] = frozenset()
     settings: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()

@@ -32,9 +32,12 @@ def status_of(
 
     A check passes only when every step that the exercise needs is there and passed. Steps in
     `may_skip` may be skipped instead, such as speed on a machine without a GPU. An error that a
-    sanitizer found fails the check, as a wrong output does.
+    sanitizer found fails the check, as a wrong output does. A failure is one whatever could not be
+    simulated.
     """
-    outcomes = {step.outcome for step in steps} | {one.outcome for one in sanitized}
+    failed = any(step.outcome is Outcome.FAIL for step in steps)
+    certain = [step for step in steps if not (failed and _not_simulated(step))]
+    outcomes = {step.outcome for step in certain} | {one.outcome for one in sanitized}
     for outcome, status in (
         (Outcome.ERROR, Status.ERROR),
         (Outcome.CANNOT_GRADE, Status.CANNOT_GRADE),
@@ -50,6 +53,12 @@ def status_of(
     if sound and all(_counts_as_passed(step, may_skip) for step in steps):
         return Status.PASS
     return Status.UNFINISHED
+
+
+def _not_simulated(step: Step) -> bool:
+    if step.outcome is not Outcome.CANNOT_GRADE or step.failure is None:
+        return False
+    return step.failure.kind == "not_simulated"
 
 
 def _counts_as_passed(step: Step, may_skip: Collection[str]) -> bool:

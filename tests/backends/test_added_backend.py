@@ -142,6 +142,13 @@ def test_what_is_counted_is_simulated():
         Abilities(trace_threads=True)
 
 
+def test_a_dry_run_compiles():
+    with pytest.raises(ValueError, match="set simulate=True and compile_without_gpu=True"):
+        Abilities(simulate=True, dry_run=True)
+    able = Abilities(simulate=True, compile_without_gpu=True, dry_run=True)
+    assert not able.compute_without_gpu
+
+
 # -- from the course that grades, and from nowhere else
 
 
@@ -263,7 +270,7 @@ def test_workers_get_the_variables_of_all_backends(course: Path, tmp_path: Path)
 def test_the_hint_for_imports_names_every_library(course: Path):
     extensions.use_extensions(course)
     told = failures._importable()
-    assert "torch, toy, triton, numba and numpy" in told
+    assert "torch, cuda, toy, triton, numba and numpy" in told
 
 
 # -- a spec asks of its backend only what that can do

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from needs_nvrtc import NEEDS_NVRTC
 
 from grader.sandbox import fork_server
 from grader.sandbox.fork_server import ForkServer, NoWorker
@@ -54,6 +55,20 @@ def start_without(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
             *("numba.cuda.dispatcher._Kernel.launch", "numba-cuda 0.30.4"),
         ),
         (
+            *("cuda", "cuda", "from cuda import core; del core.launch"),
+            *("cuda.core.launch", "cuda-core 1.2.2"),
+        ),
+        (
+            *("cuda", "cuda", "from cuda.bindings import driver; del driver.cuKernelGetName"),
+            *("cuda.bindings.driver.cuKernelGetName", "cuda-core 1.2.2"),
+        ),
+        (
+            "cuda",
+            "cpu",
+            "from cuda.core import _kernel_arg_handler as of_launch; del of_launch.ParamHolder",
+            *("cuda.core._kernel_arg_handler.ParamHolder", "cuda-core 1.2.2"),
+        ),
+        (
             *("triton", "cpu", "import torch; del torch.utils._pytree.tree_leaves"),
             *("torch.utils._pytree.tree_leaves", "torch 2.13.0 or 2.11.0"),
         ),
@@ -76,6 +91,28 @@ def test_names_what_is_missing_and_the_tested_versions(
         assert caught.value.exit_code == 3
         assert caught.value.message.endswith(f" does not fit: it has no {missing}.")
         assert caught.value.next_step.startswith(f"Install a tested version: {tested}. ")
+
+
+@NEEDS_NVRTC
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_workers_start_where_all_fits(device: str):
+    """Also those for a GPU, which need none before they get memory."""
+    with closing(ForkServer("cuda", device)) as server:
+        server.start()
+        worker = server.fork(None)
+        server.kill()
+        worker.close()
+        assert server.notes == ()
+
+
+def test_a_dry_run_without_its_compiler_names_the_command_that_brings_it(start_without):
+    remove = "from grader.backends.cuda import preload; preload._program = None"
+    with closing(start_without(remove, "cuda", "cpu")) as server:
+        with pytest.raises(NoWorker) as caught:
+            server.fork(None)
+        assert caught.value.exit_code == 3
+        assert caught.value.message == "NVRTC, which compiles CUDA C++, is not installed."
+        assert caught.value.next_step == "pip install 'kernel-grader[cuda]' brings it."
 
 
 def test_a_compiler_that_is_not_preloaded_is_noted_and_workers_start(start_without):

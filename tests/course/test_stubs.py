@@ -19,6 +19,42 @@ from grader.model.errors import BrokenExercise, UsageError
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 
 
+IN_STRING = """\
+SOURCE = r\"\"\"
+__global__ void add(const float* x, float* out) {
+    int i = threadIdx.x;
+    // BEGIN SOLUTION: add one
+    out[i] = x[i] + 1;  // BEGIN of what a SOLUTION is
+    // END SOLUTION
+}
+\"\"\"
+MENTION = "// BEGIN SOLUTION"
+"""
+
+
+def test_code_in_a_string_becomes_a_comment_of_its_language():
+    stub = stubs.make_stub(IN_STRING, "01_add")
+    before, after = (
+        IN_STRING.split("    // BEGIN SOLUTION")[0],
+        IN_STRING.split("// END SOLUTION\n")[1],
+    )
+    assert stub == f"{before}    // TODO: add one\n{after}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    // END SOLUTION\n", "", "line 4: this BEGIN SOLUTION has no END SOLUTION"),
+        ("// BEGIN SOLUTION: add", "// begin solution: add", "line 4: this is not a marker"),
+        ('"\nMENTION', '"\n# END SOLUTION\nMENTION', "line 9: this END SOLUTION has no BEGIN"),
+    ],
+)
+def test_markers_in_a_string_pair_up(old: str, new: str, said: str):
+    assert old in IN_STRING
+    with pytest.raises(BrokenExercise, match=said):
+        stubs.make_stub(IN_STRING.replace(old, new), "01_add", "kernel.py")
+
+
 def test_host_code_raises_and_a_jitted_kernel_passes():
     source = """\
 import triton

@@ -65,7 +65,8 @@ def fields_of(finding: Finding) -> tuple[str, str, str | None]:
 def test_the_tested_versions_agree_with_pyproject_and_constraints():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     ranges = {}
-    for line in [*project["dependencies"], *project["optional-dependencies"]["gpu"]]:
+    extras = project["optional-dependencies"]
+    for line in [*project["dependencies"], *extras["gpu"], *extras["cuda"]]:
         requirement = Requirement(line)
         ranges.setdefault(requirement.name, requirement.specifier)
     pins = dict(

@@ -9,7 +9,7 @@ import pytest
 
 from grader.model import verdict
 from grader.model.outcomes import Outcome, Status
-from grader.model.results import Result, Sanitized, Step, parse_result
+from grader.model.results import Failure, Result, Sanitized, Step, parse_result
 
 PASSED = parse_result((Path(__file__).parents[1] / "courses" / "result.json").read_bytes())
 
@@ -63,6 +63,16 @@ SKIPPABLE = ("traffic", "counts", "speed")
 )
 def test_the_status_of_steps(outcomes: tuple[Outcome, ...], status: Status):
     assert verdict.status_of(steps_of(*outcomes), SIX, SKIPPABLE) is status
+
+
+def test_a_failure_is_certain_whatever_could_not_be_simulated():
+    lacks = Failure(kind="not_simulated", message="The kernel cannot be simulated: clusters.")
+    load, correctness, *others = steps_of(P, NO_MACHINE, NOT_RUN, NOT_RUN, F, NOT_RUN)
+    unsimulated = correctness.model_copy(update={"failure": lacks})
+    steps = (load, unsimulated, *others)
+    assert verdict.status_of(steps, SIX, SKIPPABLE) is Status.FAIL
+    assert verdict.status_of(steps[:2], SIX, SKIPPABLE) is Status.CANNOT_GRADE
+    assert verdict.status_of((load, correctness, *others), SIX, SKIPPABLE) is Status.CANNOT_GRADE
 
 
 def test_a_step_that_the_exercise_has_must_be_there_and_no_other():

@@ -21,6 +21,10 @@ def kernel_makers() -> frozenset[str]:
     return frozenset[str]().union(*(one.kernels for one in libraries()))
 
 
+def launchers() -> frozenset[str]:
+    return frozenset[str]().union(*(one.launchers for one in libraries()))
+
+
 def wrappers() -> frozenset[str]:
     """Return the calls of libraries that return the function that they receive."""
     return frozenset[str]().union(*(one.wrappers for one in libraries()))

@@ -141,7 +141,6 @@ RULES = (
             "cffi",
             "ctypes",
             "cuda.bindings",
-            "cuda.core",
             "nvrtc",
             "pybind11",
             "pycuda",

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from grader.authoring.lint.libraries import kernel_makers, libraries
+from grader.authoring.lint.libraries import kernel_makers, launchers, libraries
 from grader.authoring.lint.names import LOCAL, Names
 from grader.authoring.lint.torch_api import NUMBER_METHODS, makes_a_tensor
 
@@ -110,6 +110,8 @@ class Source:
         return [c for c in calls if isinstance(c.func, ast.Subscript) or self.is_launch(c)]
 
     def is_launch(self, call: ast.Call) -> bool:
+        if self.names.paths(call.func) & launchers():
+            return True
         launched = _launched(call)
         return launched is not None and bool(self.local(launched) & self.jitted.keys())
 

@@ -40,6 +40,11 @@ def can_be_compiled(spec: Spec) -> bool:
     return backend.compiler is not None and (graded or not backend.compiler_optional)
 
 
+def unsimulated(spec: Spec) -> bool:
+    """Report whether the backend compiles on a machine where nothing runs its kernels."""
+    return backends.find(spec.backend).can.dry_run
+
+
 def asks(spec: Spec) -> str:
     required = spec.targets[0] if spec.targets else 90
     return f"each dtype for the GPU that is there, or else for sm_{required}"
@@ -52,6 +57,7 @@ STEP = Step(
     may_skip=True,  # where no compiler is installed
     applies=can_be_compiled,
     asks=asks,
+    unsimulated=unsimulated,
     run=compile_kernels,
     begin=begin,
     slow=slow.compiling,

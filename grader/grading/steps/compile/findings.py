@@ -26,10 +26,8 @@ from grader.speed import MULTIPROCESSORS, blocks_at_once, share_of_warps
 REQUIRED = 90
 REPORTED = (75, 100)
 MOST_TENSOR = 512  # columns of tensor memory
-HINT = (
-    "The outputs are right in simulation, but this GPU could not run the kernel. Try a smaller "
-    "block, or another way to write the line."
-)
+RIGHT = "The outputs are right in simulation, but this GPU could not run the kernel."
+TRY = "Try a smaller block, or another way to write the line."
 
 
 def compiled(grading: Grading) -> Finding:
@@ -220,5 +218,5 @@ def _failure(grading: Grading, row: Compiled) -> Failure:
         kind="compile",
         message=f"{row.kernel} for {row.dtype} does not run on sm_{row.target}: {row.error}",
         frames=frames,
-        hint=HINT,
+        hint=TRY if backends.find(grading.spec.backend).can.dry_run else f"{RIGHT} {TRY}",
     )

@@ -45,7 +45,7 @@ def with_cause(failure: Failure, grading: Grading, case: Case) -> Failure:
     of ours on the way is noted, and the failure stays as it is.
     """
     options, backend = grading.options, backends.find(grading.spec.backend)
-    if not options.shrink or options.device != "cpu" or not backend.can.simulate:
+    if not options.shrink or options.device != "cpu" or not backend.can.compute_without_gpu:
         return failure
     if failure.kind not in EXPLAINED:
         return failure

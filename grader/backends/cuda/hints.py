@@ -1,0 +1,37 @@
+"""Hints about mistakes in CUDA C++, by the kind of the failure and by its message."""
+
+from __future__ import annotations
+
+from grader.model import Advice
+
+FAULTS = {
+    "compile": "NVRTC could not compile the source; the line it names is the place to look.",
+    "launch_refused": "A launch is launch(stream, LaunchConfig(grid=blocks, block=threads), "
+    "kernel, *arguments), with 1 to 1,024 threads in a block.",
+    "out_of_bounds": "Each access needs an `if` that checks that its index lies inside the array.",
+}
+_COMPILE: dict[str, str | Advice] = {
+    'expected a ";"': "C++ ends each statement with a semicolon: look at the end of the line "
+    "before, too.",
+    "is undefined": "C++ knows a name from its declaration on, and a name of CUDA such as "
+    "__float2bfloat16 from the header that declares it.",
+    "has no kernel": 'Without extern "C" before __global__, C++ adds the types of the parameters '
+    "to a kernel's name.",
+    "there is no header": "NVIDIA's headers are there, such as cuda_fp16.h, cuda_bf16.h, "
+    "cooperative_groups.h and cuda/std/cstdint; those of the host's C++ are not.",
+    "neither __global__ nor": "A kernel begins with __global__, and a function that kernels call "
+    "with __device__.",
+}
+NUMBERS = (
+    "A number must have the type of its parameter: an int for long long or int, a float for "
+    "double, np.float32(scale) for float."
+)
+_LAUNCH: dict[str, str | Advice] = {
+    "unsupported type": f"Pass a tensor by its address, x.data_ptr(). {NUMBERS}",
+}
+_REFUSED: dict[str, str | Advice] = {
+    "bits, and the parameter has": NUMBERS,
+    "the launch passes": "launch takes the stream, the LaunchConfig, the kernel, "
+    "and then one argument for each parameter, in their order.",
+}
+MESSAGES = {"launch_refused": _REFUSED, "compile": _COMPILE, "exception": _LAUNCH}

@@ -1,0 +1,99 @@
+"""Launches of compiled CUDA C++: observed where each one passes, or withheld."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from cuda import core
+from cuda.bindings import driver
+
+from grader.backends.cuda import parameters
+from grader.machine import driver_result
+from grader.model import Launched
+from grader.worker.launches import Launches, Withheld, graphs_withheld
+
+
+class _Launching:
+    """NVIDIA's function, and the one that launches now: a kernel file holds one that calls it."""
+
+    start: Callable[..., None]
+    now: Callable[..., None]
+
+
+def install() -> None:
+    """Have `cuda.core.launch` be a function that can be observed, before a file imports it.
+
+    The first launch of each kernel is held to the kernel's parameters, too.
+    """
+    _Launching.start = _Launching.now = staticmethod(core.launch)
+    checked: set[Any] = set()
+
+    def launch(stream: Any, config: Any, kernel: Any, *kernel_args: Any) -> None:
+        if kernel not in checked:
+            _check(kernel, kernel_args)
+            checked.add(kernel)
+        _Launching.now(stream, config, kernel, *kernel_args)
+
+    core.launch = launch
+
+
+def _check(kernel: Any, arguments: Sequence[Any]) -> None:
+    try:
+        name, sizes = _name(kernel), [size for _, size in kernel.arguments_info]
+    except Exception:  # a driver that does not know: the launch must happen all the same
+        return
+    parameters.check(name, sizes, arguments)
+
+
+def _name(kernel: Any) -> str:
+    name: bytes = driver_result(driver.cuKernelGetName(kernel.handle), "cuKernelGetName")
+    return name.decode()
+
+
+@contextmanager
+def _instead(other: Callable[..., None]) -> Iterator[None]:
+    before = _Launching.now
+    _Launching.now = staticmethod(other)
+    try:
+        yield
+    finally:
+        _Launching.now = staticmethod(before)
+
+
+@contextmanager
+def observed() -> Iterator[Launches]:
+    launches = Launches(_read=_figures)
+
+    def launch(stream: Any, config: Any, kernel: Any, *kernel_args: Any) -> None:
+        launches.note(kernel, math.prod(config.block), config.shmem_size)
+        _Launching.start(stream, config, kernel, *kernel_args)
+
+    with _instead(launch):
+        yield launches
+
+
+def _figures(kernel: Any, threads: int, shared: int, launches: int) -> Launched:
+    attributes = kernel.attributes
+    return Launched(
+        kernel=_name(kernel),
+        registers=attributes.num_regs,
+        # Local memory holds spilled registers and arrays of a thread alike.
+        spills=None if attributes.local_size_bytes else 0,
+        shared_bytes=attributes.shared_size_bytes + shared,
+        threads=threads,
+        launches=launches,
+    )
+
+
+@contextmanager
+def withheld() -> Iterator[Withheld]:
+    """Compile and load kernels, and report errors of that, but start none.
+
+    A graph that cuda.core recorded is replayed all the same: its class cannot be changed.
+    """
+    record = Withheld()
+    with _instead(record.launch), graphs_withheld(record):
+        yield record

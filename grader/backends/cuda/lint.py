@@ -1,0 +1,13 @@
+"""Names of cuda.core in kernel files, for `grader lint` and the mutants."""
+
+from __future__ import annotations
+
+from grader.model import SourceNames
+
+NAMES = SourceNames(
+    kernels=frozenset(),
+    launchers=frozenset({"cuda.core.launch"}),
+    half="np.float16({value})",
+    streams=("cuda.core.Device.create_stream", "cuda.core.Stream"),
+    native=("cuda.bindings",),
+)

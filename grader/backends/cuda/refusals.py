@@ -1,0 +1,79 @@
+"""Refusals of NVRTC and of launches: one plain sentence, and the line of the kernel file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+KERNEL = "kernel.py"  # the name of every kernel file
+LONGEST = 240  # characters of NVRTC's own words
+
+
+class NotCompiled(Exception):
+    """NVRTC refuses the source. `kernel_line` is the learner's line, if it is known."""
+
+    def __init__(self, message: str, kernel_line: tuple[str, int] | None = None) -> None:
+        super().__init__(f"the kernel cannot be compiled: {message}")
+        self.kernel_line = kernel_line
+
+
+class LaunchRefused(Exception):
+    """A GPU would refuse the launch, or the kernel would read its arguments wrongly."""
+
+
+class DeviceError(Exception):
+    """An error whose kind a report shall name."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class NotSimulated(DeviceError):
+    """The kernel file asks for something that only a GPU has."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__("not_simulated", what)
+
+
+_ERROR = re.compile(
+    r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.+)$",
+    re.MULTILINE,
+)
+_PTXAS = re.compile(r"^ptxas.*?\b(?:error|fatal)\s*: (?P<text>.+)$", re.MULTILINE)
+_PLAIN = (
+    (
+        r"A function without execution space annotations.*",
+        "this function has neither __global__ nor __device__ before it",
+    ),
+    (
+        r"A namespace scope variable without memory space annotations.*",
+        "this variable outside of all functions has neither __device__ nor __constant__ before it",
+    ),
+    (r'(?:could not|cannot) open source file "([^"]*)".*', r"there is no header \1"),
+    (
+        r"Entry function '(\w+)' uses too much shared data \(0x(\w+) bytes, 0x(\w+) max\)",
+        r"\1 declares 0x\2 bytes of shared memory, and a block may declare 0x\3",
+    ),
+)
+
+
+def sentence(log: str) -> tuple[str, int | None]:
+    """Return the first error of NVRTC's log in plain words, and its line of the kernel file."""
+    log = log.replace("\0", "")
+    found = _ERROR.search(log)
+    if found is None:
+        assembler = _PTXAS.search(log)
+        words = log.strip().splitlines() or ["NVRTC refuses it"]
+        return _plain(words[0] if assembler is None else assembler["text"]), None
+    file, line = Path(found["file"]).name, int(found["line"])
+    if file == KERNEL:
+        return _plain(found["text"]), line
+    where = "" if file == "default_program" else f"{file}, "
+    return f"{_plain(found['text'])} ({where}line {line} of the source)", None
+
+
+def _plain(text: str) -> str:
+    for pattern, instead in _PLAIN:
+        text = re.sub(pattern, instead, text)
+    return re.sub(r"0x([0-9a-f]+)\b", lambda m: f"{int(m[1], 16):,}", text)[:LONGEST]

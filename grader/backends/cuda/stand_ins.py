@@ -1,0 +1,177 @@
+"""The names of cuda.core that need a driver, for a machine without one: launches do nothing.
+
+A source is compiled as on a GPU. What only a GPU knows raises NotSimulated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from dataclasses import dataclass, field, fields
+from types import SimpleNamespace
+from typing import Any
+
+from cuda import core
+from cuda.core import _kernel_arg_handler
+
+from grader.backends.cuda import parameters, programs
+from grader.backends.cuda.refusals import LaunchRefused, NotCompiled, NotSimulated
+
+TARGET = 90  # the compute capability, times ten, of the GPU that these names pretend to be
+MOST_THREADS = 1024
+# Of that GPU, an H100.
+PROPERTIES = {
+    "max_registers_per_block": 65536,
+    "max_shared_memory_per_block": 49152,
+    "max_shared_memory_per_block_optin": 232448,
+    "max_shared_memory_per_multiprocessor": 233472,
+    "max_threads_per_block": MOST_THREADS,
+    "max_threads_per_multiprocessor": 2048,
+    "multiprocessor_count": 132,
+    "warp_size": 32,
+}
+# Options of a source that the judge's compiler takes over. It has headers of its own.
+OPTIONS = (
+    *("std", "max_register_count", "ftz", "prec_sqrt", "prec_div", "fma", "use_fast_math"),
+    *("extra_device_vectorization", "define_macro", "undefine_macro", "restrict", "minimal"),
+    *("device_as_default_execution_space", "device_int128", "builtin_move_forward", "lineinfo"),
+    *("builtin_initializer_list", "debug", "device_code_optimize", "disable_warnings"),
+)
+HARMLESS = ("name", "arch", "include_path", "use_bundled_headers", "no_display_error_number")
+Capability = namedtuple("Capability", "major minor")
+
+
+class _OnlyOnGpu:
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotSimulated(f"only a GPU has {type(self).__name__}.{name}")
+
+
+class Stream(_OnlyOnGpu):
+    handle = 0
+
+    def sync(self) -> None:
+        """Return at once: no work is under way."""
+
+    def close(self) -> None:
+        """Release nothing."""
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, 0)
+
+
+class DeviceProperties(_OnlyOnGpu):
+    def __getattr__(self, name: str) -> Any:
+        return PROPERTIES[name] if name in PROPERTIES else super().__getattr__(name)
+
+
+class Device(_OnlyOnGpu):
+    """The one GPU that is not there."""
+
+    device_id = 0
+    arch = str(TARGET)
+    compute_capability = Capability(*divmod(TARGET, 10))
+    default_stream = Stream()
+    properties = DeviceProperties()
+
+    def __init__(self, device_id: Any = None) -> None:
+        pass
+
+    def set_current(self, ctx: Any = None) -> None:
+        """Change nothing: there is one."""
+
+    def sync(self) -> None:
+        """Return at once: no work is under way."""
+
+    def create_stream(self, *args: Any, **options: Any) -> Stream:
+        return Stream()
+
+
+class ProgramOptions(core.ProgramOptions):  # type: ignore[misc]
+    arch: str | None
+
+    def __post_init__(self) -> None:
+        self.arch = self.arch or f"sm_{TARGET}"
+        super().__post_init__()
+
+
+class LaunchConfig(core.LaunchConfig):  # type: ignore[misc]
+    """A launch's sizes; the driver would be asked whether its GPU has clusters."""
+
+    def __init__(
+        self, grid: Any = None, cluster: Any = None, block: Any = None, *more: Any, **named: Any
+    ) -> None:
+        super().__init__(grid, None, block, *more, **named)
+        if cluster is not None:
+            self.cluster = core.LaunchConfig(grid=cluster, block=1).grid
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that was compiled, and is not loaded."""
+
+    name: str
+    program: Program
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    attributes: Any = field(default_factory=SimpleNamespace, compare=False)
+
+
+class ObjectCode(_OnlyOnGpu):
+    def __init__(self, program: Program, built: Any, names: tuple[str, ...]) -> None:
+        self.code, self.name, self.symbol_mapping = built.code, built.name, built.symbol_mapping
+        self._program, self._names = program, names
+
+    def get_kernel(self, name: str | bytes) -> Kernel:
+        """Return a kernel of the code. Raises NotCompiled where it has none of this name."""
+        name = name if isinstance(name, str) else name.decode()
+        symbol = self.symbol_mapping.get(name, name)
+        symbol = symbol if isinstance(symbol, str) else symbol.decode()
+        sizes = parameters.sizes_of(self.code, symbol)
+        if sizes is None:
+            raise NotCompiled(f"the source has no kernel {name}")
+        return Kernel(name, self._program, self._names, sizes)
+
+
+class Program(programs.Program):
+    def __init__(
+        self, code: Any, code_type: Any, options: core.ProgramOptions | None = None
+    ) -> None:
+        options = options or ProgramOptions()
+        for name in (each.name for each in fields(options)):
+            given = getattr(options, name)
+            if given not in (None, False, [], ()) and name not in (*OPTIONS, *HARMLESS):
+                raise NotSimulated(f"ProgramOptions({name}=...) needs a GPU here")
+        if str(code_type).lower() != "c++":
+            raise NotSimulated(f"a source in {code_type} needs a GPU here")
+        super().__init__(code, code_type, options)
+
+    def compile(self, target_type: Any, name_expressions: Any = (), *args: Any, **more: Any) -> Any:
+        """Compile to machine code, whatever the file wants: a driver would make that of PTX."""
+        built = super().compile("cubin", name_expressions=tuple(name_expressions))
+        return ObjectCode(self, built, tuple(name_expressions))
+
+
+@dataclass
+class Launched:
+    """The launches since the last call began."""
+
+    kernels: dict[tuple[Kernel, int, int], None] = field(default_factory=dict)
+    count: int = 0
+
+
+launched = Launched()
+
+
+def launch(stream: Any, config: Any, kernel: Kernel, *arguments: Any) -> None:
+    """Note a launch. Raises TypeError and LaunchRefused for one that a GPU would refuse."""
+    if not isinstance(kernel, Kernel) or not isinstance(config, core.LaunchConfig):
+        raise TypeError("a launch is launch(stream, LaunchConfig(...), kernel, *arguments)")
+    threads = math.prod(config.block)
+    if threads > MOST_THREADS:
+        raise LaunchRefused(f"a block has {threads:,} threads, and a GPU takes {MOST_THREADS:,}")
+    _kernel_arg_handler.ParamHolder(arguments)
+    parameters.check(kernel.name, kernel.sizes, arguments)
+    launched.kernels[kernel, threads, config.shmem_size] = None
+    launched.count += 1

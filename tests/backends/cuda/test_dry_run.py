@@ -1,0 +1,184 @@
+"""CUDA C++ checked without a GPU: what compiles cannot be graded, and what does not has failed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from needs_nvrtc import NEEDS_NVRTC
+
+from grader.course import catalog, stubs
+
+pytestmark = [pytest.mark.slow, NEEDS_NVRTC]
+
+COURSE = Path(__file__).parents[2] / "courses" / "cuda"
+SOLUTION = (COURSE / "solutions/01_vector_add/kernel.py").read_text(encoding="utf-8")
+
+
+def graded(kernel: Path) -> tuple[int, dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return the exit code, the result, and its steps by name."""
+    command = ["check", "01", "--device", "cpu", "--json", "--seed", "1", "--kernel", str(kernel)]
+    done = subprocess.run(
+        [sys.executable, "-m", "grader.cli", *command], cwd=COURSE, capture_output=True, text=True
+    )
+    assert done.stdout, done.stderr
+    result = json.loads(done.stdout)
+    return done.returncode, result, {step["name"]: step for step in result["steps"]}
+
+
+def changed(folder: Path, old: str, new: str) -> Path:
+    assert SOLUTION.count(old) == 1
+    kernel = folder / "changed.py"
+    kernel.write_text(SOLUTION.replace(old, new), encoding="utf-8")
+    return kernel
+
+
+def line_of(kernel: Path, text: str) -> int:
+    lines = kernel.read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, start=1) if text in line)
+
+
+def test_what_compiles_has_figures_and_cannot_be_graded_here():
+    code, result, steps = graded(COURSE / "solutions/01_vector_add/kernel.py")
+    assert (code, result["status"]) == (3, "cannot_grade")
+    assert steps["load"]["outcome"] == "pass"
+    correctness = steps["correctness"]
+    assert (correctness["outcome"], correctness["failure"]["kind"]) == (
+        "cannot_grade",
+        "not_simulated",
+    )
+    assert correctness["summary"].endswith("simulated: its language runs on a GPU only.")
+    assert steps["compile"]["outcome"] == "pass"
+    required = [one for one in steps["compile"]["compiled"] if one["required"]]
+    assert [(one["kernel"], one["dtype"], one["target"]) for one in required] == [
+        ("vector_add<float>", "float32", 90),
+        ("vector_add<__nv_bfloat16>", "bfloat16", 90),
+    ]
+    for one, bits in zip(required, (32, 16), strict=True):
+        assert 4 <= one["registers"] <= 32
+        assert (one["spills"], one["shared_bytes"], one["threads"]) == (0, 0, 256)
+        assert one["loads"] == [{"bits": bits, "instructions": 2}]
+    assert {one["target"] for one in steps["compile"]["compiled"]} == {75, 90, 100}
+    assert (steps["memory"]["outcome"], steps["speed"]["outcome"]) == ("not_run", "not_run")
+
+
+def test_the_page_shows_this_solution():
+    page = (COURSE.parents[2] / "docs" / "cuda.md").read_text(encoding="utf-8")
+    assert f"```python\n{SOLUTION}```" in page
+
+
+def test_the_untouched_stub_is_not_started():
+    stub = catalog.find(COURSE, "01_vector_add")
+    assert not stubs.drifted(stub)
+    code, result, _ = graded(stub.kernel)
+    assert (code, result["status"]) == (1, "not_started")
+
+
+def test_torchs_stream_will_do(tmp_path: Path):
+    stream = "torch.cuda.current_stream(torch.cuda.current_device())"
+    code, _, steps = graded(changed(tmp_path, "Device().default_stream", stream))
+    assert (code, steps["compile"]["outcome"]) == (3, "pass")
+
+
+def test_an_error_while_the_file_is_imported_fails_there(tmp_path: Path):
+    kernel = changed(
+        tmp_path, "@functools.cache", 'Program("\\nint i = j;", "c++").compile("cubin")'
+    )
+    code, _, steps = graded(kernel)
+    failure = steps["load"]["failure"]
+    assert (code, failure["kind"]) == (1, "compile")
+    assert failure["frames"][-1]["line"] == line_of(kernel, "int i")
+
+
+def test_a_source_includes_no_file_of_the_course(tmp_path: Path):
+    """Neither where the worker compiles it, nor where the judge does."""
+    asks = '#if __has_include("{0}")\n#error {1}\n#endif\n#include <cuda_bf16.h>'
+    secret = COURSE / "solutions/01_vector_add/kernel.py"
+    hidden = changed(tmp_path, "#include <cuda_bf16.h>", asks.format(secret, "a solution"))
+    code, _, steps = graded(hidden)
+    assert (code, steps["compile"]["outcome"]) == (3, "pass")
+    seen = changed(tmp_path, "#include <cuda_bf16.h>", asks.format("/etc/passwd", "the system's"))
+    code, _, steps = graded(seen)
+    assert "the system's" in steps["correctness"]["failure"]["message"]
+
+
+def test_clusters_with_shared_memory_of_a_launch_are_compiled(tmp_path: Path):
+    kernel = changed(
+        tmp_path,
+        "block=THREADS)",
+        "block=THREADS, cluster=2, shmem_size=100 << 10)\n"
+        "    compiled(x.dtype).attributes.max_dynamic_shared_size_bytes = 100 << 10",
+    )
+    code, _, steps = graded(kernel)
+    assert (code, steps["compile"]["outcome"]) == (3, "pass")
+    required = [one for one in steps["compile"]["compiled"] if one["required"]]
+    assert {one["shared_bytes"] for one in required} == {100 << 10}
+    assert {one["blocks"] for one in required} == {2}
+
+
+def test_an_error_of_the_compiler_fails_at_the_learners_line():
+    kernel = COURSE / "solutions/01_vector_add/wrong_undeclared.py"
+    code, result, steps = graded(kernel)
+    assert (code, result["status"]) == (1, "fail")
+    failure = steps["correctness"]["failure"]
+    assert failure["kind"] == "compile"
+    assert failure["message"] == 'the kernel cannot be compiled: identifier "j" is undefined'
+    assert failure["frames"][-1]["line"] == line_of(kernel, "y[j]")
+    assert "from its declaration on" in failure["hint"]
+
+
+def test_what_compiles_for_one_dtype_only_fails(tmp_path: Path):
+    only = 'x[i] + y[i]; static_assert(sizeof(T) == 4, "float");'
+    kernel = changed(tmp_path, "x[i] + y[i];", only)
+    code, result, steps = graded(kernel)
+    assert (code, result["status"]) == (1, "fail")
+    assert steps["correctness"]["outcome"] == "cannot_grade"
+    failure = steps["compile"]["failure"]
+    assert failure["kind"] == "compile"
+    assert failure["frames"][-1]["line"] == line_of(kernel, "sizeof(T)")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("n = x.numel()", "n = x.cuda().numel()", "its Python code asks the GPU's driver"),
+        ("Device().default_stream", "Device().uuid", "only a GPU has Device.uuid"),
+    ],
+)
+def test_what_only_a_gpu_knows_is_no_fault(tmp_path: Path, old: str, new: str, reason: str):
+    code, result, steps = graded(changed(tmp_path, old, new))
+    assert (code, result["status"]) == (3, "cannot_grade")
+    assert steps["correctness"]["summary"] == f"The kernel cannot be simulated: {reason}."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "message"),
+    [
+        (
+            "get_kernel(name)",
+            'get_kernel("vector_add")',
+            "compile",
+            "the kernel cannot be compiled: the source has no kernel vector_add",
+        ),
+        ("THREADS = 256", "THREADS = 2048", "launch_refused", "a block has 2,048 threads"),
+        (
+            "out.data_ptr(), n",
+            "out.data_ptr()",
+            "launch_refused",
+            "the launch passes 3 of the 4 arguments of vector_add<float>",
+        ),
+        ("x.data_ptr(), y", "x, y", "exception", "TypeError: the argument is of unsupported type"),
+    ],
+)
+def test_a_launch_that_a_gpu_would_refuse_fails(
+    tmp_path: Path, old: str, new: str, kind: str, message: str
+):
+    code, _, steps = graded(changed(tmp_path, old, new))
+    failure = steps["correctness"]["failure"]
+    assert (code, failure["kind"]) == (1, kind)
+    assert failure["message"].startswith(message)
+    assert failure["hint"]
