@@ -22,6 +22,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from backend_names import lines_with
 from host import machine
 
 from grader import backends
@@ -39,7 +42,6 @@ AUTHORS_API = (
 )
 # In the face of a folder whose modules are found by walking it.
 WALKS = ("discover(__name__", "iter_modules(__path__")
-FIELDS = {"triton: str | None = None", "numba_cuda: str | None = None"}  # of grader/result/v1
 DOCSTRING_RULES = ("--select", "D2,D3,D4", "--ignore", "D203,D213,D415")  # as in pyproject.toml
 LIMITS = {
     "entries": 18,
@@ -191,15 +193,8 @@ def docstring_violations() -> int:
 
 def backend_names() -> list[str]:
     """Return the lines outside of backends/ that name a backend, with their places."""
-    names = [path.parent.name for path in GRADER.glob("backends/*/__init__.py")]
-    pattern = re.compile("|".join(names), re.IGNORECASE)
-    return [
-        f"{relative(path)}:{number}"
-        for path in sources()
-        if path.relative_to(GRADER).parts[0] != "backends"
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if pattern.search(line) and line.strip() not in FIELDS
-    ]
+    names = {path.parent.name for path in GRADER.glob("backends/*/__init__.py")}
+    return [line.split(": ")[0] for line in lines_with(names)]
 
 
 def lines(before: str | None) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
         # Of a sum's answers none is right; where an answer takes one element of each input, those
         # are wrong that came late, which are among the sampled ones.
         ("01_vector_add", 2 * SAMPLED_WITHHELD / SAMPLED_ELEMENTS),
-        ("02_dot_reduction", 1.0),
+        ("02_dot_reduction", 0.5),  # of three single numbers, one may be right by chance
         ("03_three_pass_softmax", 1.0),
         ("04_online_softmax", 1.0),
         ("05_swiglu", 2 / SAMPLED_COLUMNS),
