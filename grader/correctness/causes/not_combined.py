@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from grader.correctness.addresses import depends_on
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence
 from grader.correctness.source import calls, last_name
@@ -13,8 +14,9 @@ BARRIER = "syncthreads"
 
 def explain(evidence: Evidence) -> Explanation | None:
     text = evidence.text
-    if any(calls(kernel, BARRIER) for kernel in text.kernels if _is_launched(evidence, kernel)):
-        return None  # it may combine by itself
+    launched = [kernel for kernel in text.kernels if _is_launched(evidence, kernel)]
+    if any(calls(kernel, BARRIER) or _has_a_whole_loop(kernel) for kernel in launched):
+        return None  # it may combine by itself, or each thread may need no others
     for function in text.functions:
         if calls(function, BARRIER) and not _is_named(evidence, function):
             return Explanation(
@@ -30,6 +32,11 @@ def _is_launched(evidence: Evidence, kernel: ast.FunctionDef) -> bool:
         isinstance(launch.func, ast.Subscript) and last_name(launch.func.value) == kernel.name
         for launch in evidence.text.launches
     )
+
+
+def _has_a_whole_loop(kernel: ast.FunctionDef) -> bool:
+    loops = [node.iter for node in ast.walk(kernel) if isinstance(node, ast.For)]
+    return any(not depends_on(kernel, each, "threadIdx", "grid") for each in loops)
 
 
 def _is_named(evidence: Evidence, function: ast.FunctionDef) -> bool:
