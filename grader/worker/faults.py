@@ -121,7 +121,9 @@ def _compile_errors(error: BaseException | None) -> list[Any]:
 
 
 def _message(error: BaseException, file: str) -> str:
-    text = _text(error).replace(file, "kernel.py")
+    text = _text(error)
+    if file:  # else no kernel file was loaded yet
+        text = text.replace(file, "kernel.py")
     if isinstance(error, LoadError):
         return text
     if _unreadable(error, file):

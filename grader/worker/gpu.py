@@ -7,12 +7,22 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
+from cuda.bindings import driver
 
 from grader.model import Specialisation
 from grader.worker.allocations import Allocations
 from grader.worker.arena_mapping import Views, map_arena
 from grader.worker.recorder import Recorder
 from grader.worker.traffic_counter import Ledger
+
+
+def cuda_started() -> bool:
+    """Report whether this process has started CUDA, which no process forked from it survives."""
+    try:
+        error, _ = driver.cuDeviceGetCount()
+    except RuntimeError:  # there is no driver
+        return False
+    return bool(error != driver.CUresult.CUDA_ERROR_NOT_INITIALIZED)
 
 
 class OnGpu:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.model import (
     LONGEST_LINE,
+    CannotGrade,
     Channel,
     Closed,
     Fault,
@@ -149,10 +150,23 @@ def prepare(backend: Path, device: str) -> Toolbox:
     if simulated and has(backend, "device"):
         modules.append(backend_module(backend, "device"))
     notes = [module.preload() for module in modules if hasattr(module, "preload")]
+    if not simulated:
+        _refuse_started_cuda(backend.name)
     gc.freeze()
     gc.enable()
     serve_device = getattr(modules[-1], "serve", None)
     return Toolbox(make_kernels, simulated, serve_device, tuple(filter(None, notes)))
+
+
+def _refuse_started_cuda(backend: str) -> None:
+    from grader.worker.gpu import cuda_started
+
+    if cuda_started():
+        raise CannotGrade(
+            f"Loading the libraries of {backend!r} started CUDA, so no worker can use the GPU.",
+            "This is a fault of the grader, or of a version of a library that it was not tested "
+            "with: `grader doctor` lists them.",
+        )
 
 
 LIMITS = {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from needs_nvrtc import NEEDS_NVRTC
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +73,13 @@ print(preload(), operations._registered.cache_info().misses, lines.grammar.cache
     assert run(code, tmp_path) == "None 1 1"
 
 
-@pytest.mark.parametrize("library", ["triton", "numba", "triton.driver", "triton.device"])
+@pytest.mark.parametrize(
+    "library",
+    [
+        *("triton", "numba", "triton.driver", "triton.device"),
+        pytest.param("cuda", marks=NEEDS_NVRTC),
+    ],
+)
 def test_it_leaves_no_file_and_starts_no_gpu(library: str, tmp_path: Path):
     """What lies in a worker's home is the learner's to change; a started GPU survives no fork.
 
@@ -113,6 +120,11 @@ print(knobs.cache.dir == before, torch.cuda.is_initialized())
             "grader.backends.triton.device.launches.execute",
             "The simulated GPU is not preloaded: the simulated GPU failed (NameError",
         ),
+        (
+            "cuda",
+            "cuda.bindings.nvrtc.nvrtcCompileProgram",
+            "NVRTC is not preloaded: AttributeError: ",
+        ),
     ],
 )
 def test_returns_why_it_loaded_nothing(
@@ -122,6 +134,24 @@ def test_returns_why_it_loaded_nothing(
     monkeypatch.delattr(missing)
     module = importlib.import_module(f"grader.backends.{library}.preload")
     assert module.preload().startswith(reason)
+
+
+@pytest.mark.gpu
+@NEEDS_NVRTC
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+def test_nvrtc_is_loaded_and_cuda_not_started(tmp_path: Path):
+    """torch does not know what other libraries started."""
+    code = """
+from grader.backends.cuda import compiled
+from grader.worker.gpu import cuda_started
+compiled.install()
+assert compiled.preload() is None
+before = cuda_started()
+import torch
+torch.cuda.init()
+print(before, cuda_started())
+"""
+    assert run(code, tmp_path) == "False True"
 
 
 @pytest.mark.gpu

@@ -106,13 +106,25 @@ def test_workers_start_where_all_fits(device: str):
 
 
 def test_a_dry_run_without_its_compiler_names_the_command_that_brings_it(start_without):
-    remove = "from grader.backends.cuda import preload; preload._program = None"
+    remove = "from grader.backends.cuda import preload; preload.nvrtc = None"
     with closing(start_without(remove, "cuda", "cpu")) as server:
         with pytest.raises(NoWorker) as caught:
             server.fork(None)
         assert caught.value.exit_code == 3
         assert caught.value.message == "NVRTC, which compiles CUDA C++, is not installed."
         assert caught.value.next_step == "pip install 'kernel-grader[cuda]' brings it."
+
+
+def test_a_library_that_started_cuda_is_named(start_without):
+    """No worker forked then can use the GPU. The `Program` of cuda.core does it where there is one."""
+    start = "from grader.worker import gpu; gpu.cuda_started = lambda: True"
+    with closing(start_without(start, "triton", "cuda")) as server:
+        with pytest.raises(NoWorker) as caught:
+            server.fork(None)
+        assert caught.value.exit_code == 3
+        assert caught.value.message == (
+            "Loading the libraries of 'triton' started CUDA, so no worker can use the GPU."
+        )
 
 
 def test_a_compiler_that_is_not_preloaded_is_noted_and_workers_start(start_without):
