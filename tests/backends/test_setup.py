@@ -116,7 +116,7 @@ def test_a_dry_run_without_its_compiler_names_the_command_that_brings_it(start_w
 
 
 def test_a_library_that_started_cuda_is_named(start_without):
-    """No worker forked then can use the GPU. The `Program` of cuda.core does it where there is one."""
+    """No worker forked then can use the GPU. cuda.core's `Program` starts CUDA on one."""
     start = "from grader.worker import gpu; gpu.cuda_started = lambda: True"
     with closing(start_without(start, "triton", "cuda")) as server:
         with pytest.raises(NoWorker) as caught:
