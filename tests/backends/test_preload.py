@@ -122,7 +122,7 @@ print(knobs.cache.dir == before, torch.cuda.is_initialized())
         ),
         (
             "cuda",
-            "cuda.bindings.nvrtc.nvrtcCompileProgram",
+            "cuda.bindings.nvrtc.nvrtcVersion",
             "NVRTC is not preloaded: AttributeError: ",
         ),
     ],
