@@ -165,6 +165,9 @@ class Spec(BaseSpec):
     `reference(inputs)` returns every filled argument, computed in the dtype of its inputs: the
     judge calls it in float64 for the expected output and in float32 for torch's own error.
 
+    `backend` is the kernel language, and `also_in` names others that a learner may write in: a file
+    is graded in the one whose modules it imports.
+
     With `kernels`, the output must come from kernels of `backend`: a file whose output is right
     with all launches disabled is rejected.
 
@@ -180,6 +183,7 @@ class Spec(BaseSpec):
 
     kind: str = "kernel"
     backend: str
+    also_in: tuple[str, ...] = ()
     entry: str
     arguments: tuple[Argument, ...]
     dtypes: tuple[str, ...]
@@ -208,6 +212,7 @@ class Spec(BaseSpec):
         super().__post_init__()
         faults = [
             (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
+            (len({*self.backends}) < len(self.backends), "also_in names a backend twice"),
             (not self.arguments, "arguments is empty"),
             (not any(a.filled for a in self.arguments), "no argument is written by the kernel"),
             (not self.edges, "edges is empty: a check would test no fixed case"),
@@ -235,6 +240,10 @@ class Spec(BaseSpec):
         for wrong, message in faults:
             if wrong:
                 raise ValueError(message)
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        return (self.backend, *self.also_in)
 
     @property
     def timed(self) -> tuple[Scored, Gates]:
