@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from grader.course import Exercise, catalog
-from grader.model import UsageError
+from grader.model import Spec, UsageError
 
 
 class Device(StrEnum):
@@ -79,14 +79,21 @@ def written_in(exercises: Sequence[Exercise], backend: str | None, every: bool) 
     """
     if backend is None:
         return list(exercises)
-    allowing = [one for one in exercises if backend in one.spec.backends]
+    allowing = [one for one in exercises if backend in _backends(one)]
     if not allowing or (len(allowing) < len(exercises) and not every):
         one = next(each for each in exercises if each not in allowing)
         raise UsageError(
             f"{one.name} is not written in {backend!r}.",
-            f"It may be written in {', '.join(one.spec.backends)}.",
+            f"It may be written in {', '.join(_backends(one))}."
+            if _backends(one)
+            else "Leave out --backend.",
         )
     return [one.written_in(backend) for one in allowing]
+
+
+def _backends(exercise: Exercise) -> tuple[str, ...]:
+    spec = exercise.any_spec
+    return spec.backends if isinstance(spec, Spec) else ()
 
 
 def kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:

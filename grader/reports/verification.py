@@ -68,4 +68,4 @@ def _speeds(group: Sequence[Verified]) -> str:
         return ""
     speeds = ((one.kernel, step.speed) for one in group for step in one.result.steps if step.speed)
     shares = [f"{name} {percent(speed.share)}" for name, speed in speeds]
-    return f" ({', '.join(shares)})" if shares else ""
+    return f" ({'; '.join(shares)})" if shares else ""

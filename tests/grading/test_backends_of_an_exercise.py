@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from needs_nvrtc import NEEDS_NVRTC
 
 from grader.authoring import verify
+from grader.cli import options
 from grader.course import catalog, stubs
 from grader.grading import check
+from grader.model.errors import UsageError
 from grader.model.results import parse_result
 from grader.reports.contract import contract, course_list
 
@@ -128,6 +131,44 @@ def test_a_language_that_the_exercise_does_not_allow_is_named():
     assert "It may be written in triton, cuda." in err
     code, _, err = ran("check", "01", "--backend", "cuda", "--kernel", "mine.py")
     assert (code, "Leave out --backend" in err) == (2, True)
+
+
+@pytest.mark.gpu
+@NEEDS_NVRTC
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+def test_on_a_gpu_each_solution_passes_and_each_wrong_kernel_is_rejected():
+    code, out, err = ran("verify", "01", "--device", "cuda", "--mutants", "1", "--json")
+    assert out, err
+    rows = {row["kernel"]: row for row in map(json.loads, out.splitlines())}
+    ends = {
+        name: (row["kind"], row["actual"])
+        for name, row in rows.items()
+        if row["kind"] in ("stub", "solution", "wrong", "compiled")
+    }
+    assert ends == {
+        "stub": ("stub", "not_started"),
+        "stub, cuda": ("stub", "not_started"),
+        "solution": ("solution", "pass"),
+        "solution, cuda": ("solution", "pass"),
+        "solution, fast": ("solution", "pass"),
+        "wrong_in_cuda": ("wrong", "correctness"),
+    }
+    for name in ("solution", "solution, cuda", "solution, fast"):
+        assert any(step["speed"] for step in rows[name]["result"]["steps"])
+    assert code == 0
+
+
+def test_of_all_exercises_those_that_allow_a_language_are_chosen():
+    """Exercises of other kinds have no language at all."""
+    courses = COURSE.parent
+    some = [DOUBLE, *catalog.exercises(courses / "small"), *catalog.exercises(courses / "added")]
+    (chosen,) = options.written_in(some, "cuda", every=True)
+    assert (chosen.name, chosen.backend) == ("01_double", "cuda")
+    assert chosen.folder == DOUBLE.folder
+    with pytest.raises(UsageError, match="is not written in 'cuda'"):
+        options.written_in(some, "cuda", every=False)
+    with pytest.raises(UsageError, match="is not written in 'cpp'"):
+        options.written_in([DOUBLE], "cpp", every=True)
 
 
 def test_show_and_list_say_which_languages_there_are():
