@@ -11,8 +11,9 @@ from math import prod
 import torch
 from torch import Tensor
 
-from grader.correctness.acceptance import Expected, mismatches, right_of
+from grader.correctness.acceptance import mismatches, right_of
 from grader.correctness.dtypes import NAMES, has_unused_nan, is_whole, rounded, widened
+from grader.correctness.expected import Expected
 from grader.correctness.inputs import CaseDraw
 from grader.correctness.mismatch import Mismatch, describe_where, unravel_index
 from grader.model import (

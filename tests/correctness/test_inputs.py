@@ -14,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.correctness.acceptance import expect, first_mismatch, limits, output_dtype
+from grader.correctness.acceptance import expect, first_mismatch, output_dtype
 from grader.correctness.distributions import DISTRIBUTIONS
 from grader.correctness.dtypes import DTYPES, is_whole, rounded
 from grader.correctness.inputs import (
@@ -25,6 +25,7 @@ from grader.correctness.inputs import (
     reseeded,
     with_layout,
 )
+from grader.correctness.limits import limits
 from grader.course import catalog
 from grader.grading.plan import with_step
 from grader.grading.steps.correctness.explained import LARGE
