@@ -14,6 +14,7 @@ from .choices import best_choice as best_choice
 from .choices import choices_differ as choices_differ
 from .choices import choices_taken as choices_taken
 from .choices import log_chances_of_shares as log_chances_of_shares
+from .choices import nearest as nearest
 from .deciding import with_deciding_lines as with_deciding_lines
 from .deciding.endless import endless_loop as endless_loop
 from .dtypes import DTYPES as DTYPES

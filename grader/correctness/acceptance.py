@@ -49,7 +49,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from grader.correctness.choices import nearest, unlikely_share
+from grader.correctness.choices import nearest, unlikely_share, with_choices
 from grader.correctness.dtypes import (
     DTYPES,
     NAMES,
@@ -64,15 +64,19 @@ from grader.correctness.limits import UNIT_ROUNDOFF, close, flushed_below, limit
 from grader.correctness.mismatch import Mismatch, worst_of
 from grader.model import LARGEST, Argument, BrokenExercise, Case, Inputs, Spec
 
+Reference = Callable[[Inputs], Mapping[str, Tensor]]
 
-def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
+
+def expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference | None = None) -> Expected:
     """Compute the outputs of a case from the judge's own copy of the inputs.
+
+    They are those of another `reference` than the spec's, where one is given.
 
     Raises BrokenExercise when the reference returns other outputs than the kernel fills, or the
     probabilities of all choices are not 1 together.
     """
-    if spec.random is None:
-        return _expect(spec, case, inputs, spec.reference)
+    if reference is not None or spec.random is None:
+        return _expect(spec, case, inputs, reference or spec.reference)
     choices = tuple(
         replace(
             _expect(spec, case, inputs, choice.reference),
@@ -90,9 +94,7 @@ def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
     return replace(choices[0], choices=choices)
 
 
-def _expect(
-    spec: Spec, case: Case, inputs: Inputs, reference: Callable[[Inputs], Mapping[str, Tensor]]
-) -> Expected:
+def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Expected:
     wide = _computed_in(torch.float64, inputs)
     outputs = reference(wide)
     filled = {argument.name for argument in spec.arguments if argument.filled}
@@ -176,7 +178,10 @@ def mismatches(
             rounded_once=met.rounded_once,
             unwritten=unwritten.get(name),
         )
-        yield name, found or unlikely_share(expected, name, got[name])
+        if found is None:
+            yield name, unlikely_share(expected, name, got[name])
+        else:
+            yield name, with_choices(found, expected)
 
 
 def shares_right(

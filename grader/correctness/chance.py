@@ -41,11 +41,11 @@ def divergence(share: float, probability: float) -> float:
     return part(share, probability) + part(1 - share, 1 - probability)
 
 
-def log_chance_of_share(count: int, total: int, probability: float) -> float:
+def log_chance_of_share(share: float, total: int, probability: float) -> float:
     """Bound the chance of a share at least as far from `probability` on its side, of both sides."""
     if total == 0:
         return 0.0
-    return min(0.0, math.log(2) - total * divergence(count / total, probability))
+    return min(0.0, math.log(2) - total * divergence(share, probability))
 
 
 def log_chance_of_groups(taken: Counts, sizes: Counts, probability: float) -> float:

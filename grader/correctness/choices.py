@@ -16,6 +16,10 @@ from grader.correctness.expected import Expected, limit_of
 from grader.correctness.limits import close
 from grader.correctness.mismatch import Mismatch
 
+# Elements of one case that count in its share of a choice. More would make a kernel whose blocks
+# all have one mask fail by luck, for a wrong share: the step `randomness` finds and names that.
+MOST_COUNTED = 128
+
 
 def log_chances_of_shares(share: Tensor, total: Tensor, probability: Tensor) -> Tensor:
     """Do as `log_chance_of_share` on the device, without waiting for it."""
@@ -76,6 +80,15 @@ def choices_differ(expected: Expected, name: str, got: Tensor) -> Tensor:
     return apart
 
 
+def with_choices(found: Mismatch, expected: Expected) -> Mismatch:
+    """Give a wrong element's mismatch the values of all of its choices."""
+    values = [
+        (choice.choice, choice.outputs[found.argument][found.index].item())
+        for choice in expected.choices
+    ]
+    return replace(found, choices=tuple(values))
+
+
 def unlikely_share(expected: Expected, name: str, got: Tensor) -> Mismatch | None:
     if not expected.choices:
         return None
@@ -83,7 +96,11 @@ def unlikely_share(expected: Expected, name: str, got: Tensor) -> Mismatch | Non
     taken = choices_taken(expected, name, got)[apart]
     for number, choice in enumerate(expected.choices):
         count, total = int((taken == number).sum()), len(taken)
-        if log_chance_of_share(count, total, choice.probability) < LOG_OF_ONE_CASE:
+        share = count / max(1, total)
+        if (
+            log_chance_of_share(share, min(total, MOST_COUNTED), choice.probability)
+            < LOG_OF_ONE_CASE
+        ):
             return Mismatch.of_share(
                 name, choice.choice, count, total, choice.probability, got.dtype
             )

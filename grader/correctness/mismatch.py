@@ -16,7 +16,8 @@ from grader.correctness.dtypes import NAMES, is_whole
 class Mismatch:
     """The worst element of one argument, and how many elements are wrong.
 
-    `marked` marks these elements, in the shape of the argument.
+    `marked` marks these elements, in the shape of the argument. Where the output is random,
+    `choices` are the names and values of the choices that the worst one has.
     """
 
     argument: str
@@ -30,6 +31,7 @@ class Mismatch:
     where: str
     dtype: torch.dtype = torch.float32
     marked: Tensor | None = field(default=None, compare=False, repr=False)
+    choices: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def of_share(
@@ -66,6 +68,9 @@ class Mismatch:
             return f"the errors in {place}'s row are too large as a whole, though each is small"
         if self.kind == "rounding":
             return f"{place} is not the nearest {NAMES[self.dtype]} to the exact result"
+        if self.choices:
+            names = [name for name, _ in self.choices]
+            return f"{place} is neither {', '.join(names[:-1])} nor {names[-1]}"
         return f"{place} is wrong"
 
     @property
@@ -82,6 +87,9 @@ class Mismatch:
         value = self.expected
         if self.kind == "share":
             return f"{value:.4f} {self.where}"
+        if self.choices:
+            texts = [f"{number_text(one, self.dtype)} if {name}" for name, one in self.choices]
+            return ", ".join(texts[:-1]) + f" or {texts[-1]}"
         if self.kind == "rounding":
             value = torch.tensor(value, dtype=torch.float64).to(self.dtype).item()
         return expected_text(value, limit, self.dtype)

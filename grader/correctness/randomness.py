@@ -90,19 +90,19 @@ def _tests_of(
     every = tuple(call.seed for call in calls)
     count = sum(int(each[call.telling].sum()) for call, each in zip(calls, marks, strict=True))
     total = sum(int(call.telling.sum()) for call in calls)
-    log_chance = log_chance_of_share(count, total, probability)
+    log_chance = _log_chance(count, total, probability)
     yield RandomnessTest("share", choice, 0, count, total, probability, log_chance, every)
     for call, each in zip(calls, marks, strict=True):
         for lag in _lags(len(each), shape):
             found, pairs = _pairs(each, call.telling, lag)
-            log_chance = log_chance_of_share(found, pairs, differ)
+            log_chance = _log_chance(found, pairs, differ)
             yield RandomnessTest("lag", choice, lag, found, pairs, differ, log_chance, (call.seed,))
         yield from _tests_of_groups(call, each, shape, choice, probability)
     first, *others = zip(calls, marks, strict=True)
     for other in others:
         for shift in _shifts(len(first[1])):
             found, pairs = _pairs_of_two(first, other, shift)
-            log_chance = log_chance_of_share(found, pairs, differ)
+            log_chance = _log_chance(found, pairs, differ)
             seeds = (first[0].seed, other[0].seed)
             yield RandomnessTest("seeds", choice, shift, found, pairs, differ, log_chance, seeds)
 
@@ -120,6 +120,10 @@ def _tests_of_groups(
             yield RandomnessTest(
                 what, choice, width, count, total, probability, log_chance, (call.seed,)
             )
+
+
+def _log_chance(count: int, total: int, probability: float) -> float:
+    return log_chance_of_share(count / max(1, total), total, probability)
 
 
 def _pairs(marks: Marks, telling: Marks, lag: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from grader.correctness import RandomnessTest, share_text
-from grader.model import Failure
+from grader.model import Failure, counted
 
 Fault = Callable[[str, int, int], Failure]  # of an output, the elements that changed, and all
 
@@ -66,7 +66,9 @@ def of_tests(
             where=f"{share.total:,} elements of {len(share.seeds)} calls",
             hint="A number that is uniform in [0, 1) is below p with the probability p.",
         )
-    return _dependent(min(failing, key=lambda test: test.log_chance), name, shape)
+    order = ("lag", "run", "residue", "seeds")
+    failing = sorted(failing, key=lambda test: (order.index(test.what), test.log_chance))
+    return _dependent(failing[0], name, shape)
 
 
 def _same_for_seeds(test: RandomnessTest, name: str) -> Failure:
@@ -77,10 +79,11 @@ def _same_for_seeds(test: RandomnessTest, name: str) -> Failure:
             message=f"another seed gave the same choices in {name}: {one} and {other}",
             hint="Does the whole seed reach the random numbers, with all its bits, in each call?",
         )
+    further = counted(abs(test.width), "places")
     return Failure(
         kind="not_random",
-        message=f"another seed gave the same choices in {name}, {abs(test.width)} places further: "
-        f"{one} and {other}",
+        message=f"another seed gave the same choices in {name}, {further} further: {one} and "
+        f"{other}",
         hint="Is the seed added to the place? Then the next seed has the same numbers, shifted: "
         "give the generator seed and place as two arguments.",
     )

@@ -20,7 +20,7 @@ def inputs(case, draw):
     return {
         "x": draw.tensor(case.shape, extreme=1e6),
         "residual": draw.tensor(case.shape, extreme=1e6),
-        "p": draw.number(0.05, 0.5),
+        "p": draw.number(0.1, 0.5),
         "seed": draw.seed(),
     }
 

@@ -1,4 +1,4 @@
-"""Takes the address of x for a seed.
+"""Mixes the address of x into the seed.
 
 Rejected at: randomness
 """
@@ -25,4 +25,6 @@ def drop_rows(
 def dropout_residual(x, residual, p, seed, out):
     rows, columns = x.shape
     strides = x.stride(0), residual.stride(0), out.stride(0)
-    drop_rows[(rows,)](x, residual, p, seed ^ (x.data_ptr() & 0xFFFFFF), out, columns, *strides, BLOCK=1024)
+    drop_rows[(rows,)](
+        x, residual, p, seed ^ (x.data_ptr() & 0xFFFFFF), out, columns, *strides, BLOCK=1024
+    )

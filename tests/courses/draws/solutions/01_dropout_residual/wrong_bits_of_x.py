@@ -1,4 +1,4 @@
-"""Takes the bits of x for the place.
+"""Mixes the bits of x into the place.
 
 Rejected at: randomness
 """
@@ -17,7 +17,7 @@ def drop_rows(
         inside = c < columns
         value = tl.load(x + row * x_row + c, inside, other=0.0)
         added = tl.load(residual + row * residual_row + c, inside, other=0.0)
-        number = tl.rand(seed, value.to(tl.int32, bitcast=True))
+        number = tl.rand(seed, (row * columns + c) ^ value.to(tl.int32, bitcast=True))
         kept = tl.where(number < p, 0.0, value / (1 - p))
         tl.store(out + row * out_row + c, added + kept, inside)
 

@@ -1,4 +1,4 @@
-"""Has its own seed, the same in each call.
+"""Has a seed of its own, the same in each call.
 
 Rejected at: randomness
 """

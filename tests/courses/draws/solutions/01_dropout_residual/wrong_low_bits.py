@@ -1,4 +1,4 @@
-"""Takes the lowest eight bits of the seed.
+"""Takes the lowest eight bits of the seed alone.
 
 Rejected at: randomness
 """

@@ -1,6 +1,6 @@
-"""Drops half of the elements, whatever p is.
+"""Drops half as many again as it should.
 
-Rejected at: correctness
+Rejected at: randomness
 """
 
 import triton
@@ -18,7 +18,7 @@ def drop_rows(
         value = tl.load(x + row * x_row + c, inside, other=0.0)
         added = tl.load(residual + row * residual_row + c, inside, other=0.0)
         number = tl.rand(seed, row * columns + c)
-        kept = tl.where(number < 0.5, 0.0, value / (1 - p))
+        kept = tl.where(number < 1.5 * p, 0.0, value / (1 - p))
         tl.store(out + row * out_row + c, added + kept, inside)
 
 

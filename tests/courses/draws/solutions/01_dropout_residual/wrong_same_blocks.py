@@ -1,4 +1,4 @@
-"""Has the same random numbers in each block: its places begin anew.
+"""Has the same random numbers in each block of a row: its places begin anew.
 
 Rejected at: randomness
 """

@@ -1,4 +1,4 @@
-"""Draws one random number for the whole block.
+"""Draws one random number for two elements.
 
 Rejected at: randomness
 """
@@ -17,7 +17,7 @@ def drop_rows(
         inside = c < columns
         value = tl.load(x + row * x_row + c, inside, other=0.0)
         added = tl.load(residual + row * residual_row + c, inside, other=0.0)
-        number = tl.rand(seed, row * columns + start)
+        number = tl.rand(seed, (row * columns + c) // 2)
         kept = tl.where(number < p, 0.0, value / (1 - p))
         tl.store(out + row * out_row + c, added + kept, inside)
 

@@ -1,10 +1,12 @@
-"""Drops evenly spaced elements, from a random place on.
+"""Draws once, and uses the mask of its first call of a shape again.
 
 Rejected at: randomness
 """
 
 import triton
 import triton.language as tl
+
+SEEDS = {}
 
 
 @triton.jit
@@ -17,7 +19,7 @@ def drop_rows(
         inside = c < columns
         value = tl.load(x + row * x_row + c, inside, other=0.0)
         added = tl.load(residual + row * residual_row + c, inside, other=0.0)
-        number = ((row * columns + c) * 0.6180339887 + tl.rand(seed, 0)) % 1.0
+        number = tl.rand(seed, row * columns + c)
         kept = tl.where(number < p, 0.0, value / (1 - p))
         tl.store(out + row * out_row + c, added + kept, inside)
 
@@ -25,4 +27,6 @@ def drop_rows(
 def dropout_residual(x, residual, p, seed, out):
     rows, columns = x.shape
     strides = x.stride(0), residual.stride(0), out.stride(0)
-    drop_rows[(rows,)](x, residual, p, seed, out, columns, *strides, BLOCK=1024)
+    drop_rows[(rows,)](
+        x, residual, p, SEEDS.setdefault(x.shape, seed), out, columns, *strides, BLOCK=1024
+    )
