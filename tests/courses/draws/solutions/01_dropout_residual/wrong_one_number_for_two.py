@@ -15,8 +15,8 @@ def drop_rows(
     for start in range(0, columns, BLOCK):
         c = start + tl.arange(0, BLOCK)
         inside = c < columns
-        value = tl.load(x + row * x_row + c, inside, other=0.0)
-        added = tl.load(residual + row * residual_row + c, inside, other=0.0)
+        value = tl.load(x + row * x_row + c, inside)
+        added = tl.load(residual + row * residual_row + c, inside)
         number = tl.rand(seed, (row * columns + c) // 2)
         kept = tl.where(number < p, 0.0, value / (1 - p))
         tl.store(out + row * out_row + c, added + kept, inside)
