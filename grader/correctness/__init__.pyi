@@ -24,6 +24,8 @@ from .dtypes import bits as bits
 from .dtypes import has_unused_nan as has_unused_nan
 from .dtypes import is_whole as is_whole
 from .dtypes import widened as widened
+from .error_limits import flushed_below as flushed_below
+from .error_limits import limits as limits
 from .evidence import Evidence as Evidence
 from .evidence import Witness as Witness
 from .expected import Expected as Expected
@@ -32,8 +34,6 @@ from .inputs import LargeDraw as LargeDraw
 from .inputs import NumberDraw as NumberDraw
 from .inputs import reseeded as reseeded
 from .inputs import with_layout as with_layout
-from .limits import flushed_below as flushed_below
-from .limits import limits as limits
 from .mismatch import Mismatch as Mismatch
 from .mismatch import expected_text as expected_text
 from .mismatch import number_text as number_text

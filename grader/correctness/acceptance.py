@@ -59,8 +59,8 @@ from grader.correctness.dtypes import (
     smallest,
     widened,
 )
+from grader.correctness.error_limits import UNIT_ROUNDOFF, close, flushed_below, limits, rms
 from grader.correctness.expected import Expected, limit_of
-from grader.correctness.limits import UNIT_ROUNDOFF, close, flushed_below, limits, rms
 from grader.correctness.mismatch import Mismatch, worst_of
 from grader.model import LARGEST, Argument, BrokenExercise, Case, Inputs, Spec
 

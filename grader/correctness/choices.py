@@ -1,4 +1,4 @@
-"""Which of the choices of a random output each element took."""
+"""The choices of a random output, and the one that each element took."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from torch import Tensor
 
 from grader.correctness.chance import LOG_OF_ONE_CASE, log_chance_of_share
 from grader.correctness.dtypes import widened
+from grader.correctness.error_limits import close
 from grader.correctness.expected import Expected, limit_of
-from grader.correctness.limits import close
 from grader.correctness.mismatch import Mismatch
 
-# Elements of one case that count in its share of a choice. More would make a kernel whose blocks
-# all have one mask fail by luck, for a wrong share: the step `randomness` finds and names that.
+# Elements of one case that count in its share of a choice, and at most those of a row. More would
+# make a kernel whose rows or blocks all have one mask fail by luck, for a wrong share: the step
+# `randomness` finds and names that.
 MOST_COUNTED = 128
 
 

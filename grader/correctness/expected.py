@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.correctness.dtypes import is_whole
-from grader.correctness.limits import limits
+from grader.correctness.error_limits import limits
 
 
 @dataclass(frozen=True)

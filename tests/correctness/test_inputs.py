@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from grader.correctness.acceptance import expect, first_mismatch, output_dtype
 from grader.correctness.distributions import DISTRIBUTIONS
 from grader.correctness.dtypes import DTYPES, is_whole, rounded
+from grader.correctness.error_limits import limits
 from grader.correctness.inputs import (
     SPIKES,
     CaseDraw,
@@ -25,7 +26,6 @@ from grader.correctness.inputs import (
     reseeded,
     with_layout,
 )
-from grader.correctness.limits import limits
 from grader.course import catalog
 from grader.grading.plan import with_step
 from grader.grading.steps.correctness.explained import LARGE

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pages import ROOT, rows, section
 
 from grader.correctness import randomness
-from grader.correctness.chance import divergence
+from grader.correctness.chance import LOG_OF_ONE_CASE, divergence
 from grader.correctness.randomness import MOST_FALSE, Draws, RandomnessTest, unlikely
 
+PAGE = ROOT / "docs" / "randomness.md"
 SHAPE = (128, 1024)  # of the case that docs/randomness.md advises
 SEEDS = 4
 LENGTH = math.prod(SHAPE)
@@ -143,18 +146,53 @@ def least_chance_of_finding(asked: float, actual: float, total: int, tests: int)
     return 1 - math.exp(-total * divergence(high, actual))
 
 
-def count_of_tests() -> int:
+@pytest.fixture(scope="module")
+def tests_of_a_step() -> int:
     return unlikely(calls_of(random_mask), SHAPE, (0.1, 0.9))[1]
 
 
-@pytest.mark.parametrize(("asked", "actual"), [(0.1, 0.12), (0.1, 0.105), (0.5, 0.508), (0.1, 0.0)])
-def test_wrong_shares_are_found(asked: float, actual: float):
-    assert least_chance_of_finding(asked, actual, SEEDS * LENGTH, count_of_tests()) >= 0.999
+def stated() -> list[tuple[float, float, float, float]]:
+    """Return rows of the page: the share asked for, those found above and below, correlation."""
+    table = rows(section(PAGE, "How often it is wrong"))
+    return [
+        (float(asked), *map(float, re.findall(r"0\.\d+", shares)), float(correlation))
+        for asked, shares, correlation in table
+    ]
 
 
-def test_neighbours_that_are_correlated_are_found():
+@pytest.mark.parametrize(("asked", "above", "below", "correlation"), stated())
+def test_wrong_shares_and_correlations_are_found_as_stated(
+    asked: float, above: float, below: float, correlation: float, tests_of_a_step: int
+):
     """With a correlation r, pairs differ in 2 p (1 - p) (1 - r). Two elements make one pair."""
+    for actual in (above, below):
+        chance = least_chance_of_finding(asked, actual, SEEDS * LENGTH, tests_of_a_step)
+        assert chance >= 0.999
+    differ = 2 * asked * (1 - asked)
+    for sign in (1, -1):
+        actual = differ * (1 - sign * correlation)
+        assert least_chance_of_finding(differ, actual, LENGTH // 2, tests_of_a_step) >= 0.999
+
+
+def test_a_smaller_case_finds_what_is_stated(tests_of_a_step: int):
+    text = " ".join(section(PAGE, "How often it is wrong").split())
+    found = re.search(r"16,384 elements that is (\S+) and (\S+) for 0\.1, .* of (\S+)\. A", text)
+    above, below, correlation = map(float, found.groups())
+    for actual in (above, below):
+        assert least_chance_of_finding(0.1, actual, SEEDS * 16_384, tests_of_a_step) >= 0.999
     differ = 2 * 0.1 * 0.9
-    for correlation in (0.1, -0.1):
-        seen = differ * (1 - correlation)
-        assert least_chance_of_finding(differ, seen, LENGTH // 2, count_of_tests()) >= 0.999
+    actual = differ * (1 - correlation)
+    assert least_chance_of_finding(differ, actual, 16_384 // 2, tests_of_a_step) >= 0.999
+
+
+def test_a_share_of_0_12_instead_of_0_1_is_found_surely(tests_of_a_step: int):
+    assert least_chance_of_finding(0.1, 0.12, SEEDS * LENGTH, tests_of_a_step) > 1 - 1e-9
+    assert least_chance_of_finding(0.1, 0.1, SEEDS * LENGTH, tests_of_a_step) == 0.0
+
+
+def test_the_page_has_the_rate_and_the_number_of_tests(tests_of_a_step: int):
+    text = section(PAGE, "How often it is wrong")
+    assert "at most 10⁻⁹" in " ".join(text.split())
+    assert MOST_FALSE == 1e-9
+    assert math.exp(LOG_OF_ONE_CASE) == pytest.approx(1e-12)
+    assert f"about\n{round(tests_of_a_step, -2):,} tests" in text

@@ -251,3 +251,12 @@ def test_probabilities_that_are_not_one_together_are_the_exercises_fault(
 
 def test_a_number_is_no_seed():
     assert (scalar("n", "int").seeds, seed("n").seeds) == (False, True)
+
+
+def test_the_page_shows_the_spec_of_the_course():
+    page = (ROOT / "docs" / "randomness.md").read_text(encoding="utf-8")
+    spec = " ".join((DROPOUT.folder / "spec.py").read_text(encoding="utf-8").split())
+    shown = page[page.index("        random=") : page.index("        ...\n    )")]
+    assert " ".join(shown.split()) in spec
+    assert len(DROPOUT.wrong_kernels) == 14
+    assert "fourteen wrong kernels" in " ".join(page.split())

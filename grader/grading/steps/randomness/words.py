@@ -1,4 +1,4 @@
-"""What the step `randomness` says of a kernel that draws in another way than asked."""
+"""The words of the step `randomness` for a kernel that draws in another way than asked."""
 
 from __future__ import annotations
 
