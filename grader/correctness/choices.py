@@ -97,11 +97,8 @@ def unlikely_share(expected: Expected, name: str, got: Tensor) -> Mismatch | Non
     taken = choices_taken(expected, name, got)[apart]
     for number, choice in enumerate(expected.choices):
         count, total = int((taken == number).sum()), len(taken)
-        share = count / max(1, total)
-        if (
-            log_chance_of_share(share, min(total, MOST_COUNTED), choice.probability)
-            < LOG_OF_ONE_CASE
-        ):
+        share, few = count / max(1, total), min(total, MOST_COUNTED, got.shape[-1])
+        if log_chance_of_share(share, few, choice.probability) < LOG_OF_ONE_CASE:
             return Mismatch.of_share(
                 name, choice.choice, count, total, choice.probability, got.dtype
             )

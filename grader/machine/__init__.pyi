@@ -7,10 +7,10 @@ from .devices import choose_device as choose_device
 from .devices import gpu_is_lost as gpu_is_lost
 from .devices import has_driver as has_driver
 from .devices import lost_gpu as lost_gpu
-from .error_limits import require_limits as require_limits
 from .folders import empty_folder as empty_folder
 from .folders import remove_folder as remove_folder
 from .gpu_memory import DriverError as DriverError
 from .gpu_memory import SharedMemory as SharedMemory
 from .gpu_memory import driver_result as driver_result
+from .limits import require_limits as require_limits
 from .versions import environment as environment
