@@ -27,7 +27,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.correctness.acceptance import eps
+from grader.correctness.error_limits import eps
 from grader.correctness.mismatch import unravel_index
 from grader.course import Exercise
 from grader.model import Case, Spec

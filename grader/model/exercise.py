@@ -15,6 +15,7 @@ from grader.model.arguments import ITEMSIZE, Argument, Inputs
 from grader.model.base_spec import BaseSpec
 from grader.model.cases import DRAWS, Case, Draw
 from grader.model.errors import UsageError
+from grader.model.randomness import Randomness
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -148,6 +149,11 @@ def a_hundredth(case: Case) -> int:
     return max(4 << 20, case.elements * ITEMSIZE[case.dtype] // 100)
 
 
+def no_reference(inputs: Inputs) -> Mapping[str, Tensor]:
+    """Stand for a reference that the spec leaves out."""
+    raise NotImplementedError
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spec(BaseSpec):
     """One exercise whose kind is `kernel`: the learner writes a function that launches kernels.
@@ -176,6 +182,9 @@ class Spec(BaseSpec):
     Without a GPU the first one is required; without any that is 90.
 
     `mistakes` are those to look for in a wrong output, before those that every exercise has.
+
+    `random` says what a kernel draws that has a `seed` among its arguments. `reference` may then be
+    missing: it is that of the first choice.
     """
 
     kind: str = "kernel"
@@ -188,7 +197,7 @@ class Spec(BaseSpec):
     largest: tuple[int, ...]
     most_elements: int
     inputs: Callable[[Case, Draw], Inputs]
-    reference: Callable[[Inputs], Mapping[str, Tensor]]
+    reference: Callable[[Inputs], Mapping[str, Tensor]] = no_reference
     tolerance: Tolerance
     counted: Case
     launched: Case | None = None
@@ -203,9 +212,12 @@ class Spec(BaseSpec):
     flops: Callable[[Case], int] | None = None
     targets: tuple[int, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
+    random: Randomness | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.random is not None and self.random.choices and self.reference is no_reference:
+            object.__setattr__(self, "reference", self.random.choices[0].reference)
         faults = [
             (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
             (not self.arguments, "arguments is empty"),
@@ -231,6 +243,15 @@ class Spec(BaseSpec):
                 any(not 0 <= budget.best <= budget.most for budget in self.budgets),
                 "budgets must satisfy 0 <= best <= most",
             ),
+            (
+                sum(a.seeds for a in self.arguments) != (self.random is not None),
+                "a random output needs one seed among the arguments, and a seed needs `random`",
+            ),
+            (
+                self.random is not None and len(self.random.choices) < 2,
+                "random has fewer than two choices",
+            ),
+            (self.reference is no_reference, "reference is missing"),
         ]
         for wrong, message in faults:
             if wrong:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grader.grading.kind import Rows
+from grader.grading.kinds.kernel.contract import SEED
 from grader.model import Argument, Spec
 
 _ROLES = {
@@ -23,4 +24,5 @@ def table(spec: Spec) -> Rows:
 def _argument(argument: Argument) -> str:
     like = f", shape of `{argument.like}`" if argument.like else ""
     dtype = f", {argument.dtype}" if argument.dtype else ""
-    return f"{_ROLES[argument.role]}{like}{dtype}"
+    role = SEED if argument.seeds else _ROLES[argument.role]
+    return f"{role}{like}{dtype}"
