@@ -294,10 +294,7 @@ def _faults_of_entries(spec: Spec) -> Iterator[str]:
         if one.also:
             yield f"{one.entry} has an `also` of its own: name all entries in that of SPEC"
         if (one.kind, one.backend) != (spec.kind, spec.backend):
-            yield (
-                f"{one.entry} is written in {one.backend} and {spec.entry} in {spec.backend}: the "
-                "entries of one file share its backend and kind"
-            )
+            yield f"{one.entry} has another backend or kind than {spec.entry}: one file has one"
     if twice := [name for name in names if names.count(name) > 1]:
         yield f"two entries are called {twice[0]}"
 
