@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from grader.course import Exercise
 from grader.grading.plan import steps_of
 from grader.grading.workers import held_everywhere
-from grader.model import EntryResult, Outcome, Result, Speed, Status, Step
+from grader.model import EntryResult, Memory, Outcome, Result, Speed, Status, Step
 
 # A file failed for certain if one entry failed, whatever this machine could not grade of another.
 _GRAVEST = (
@@ -72,25 +72,29 @@ def _steps_together(parts: Sequence[tuple[str, Result]], name: str) -> Iterator[
     failure = worst.failure
     if failure is not None:
         failure = failure.model_copy(update={"message": f"{entry}: {failure.message}"})
-    yield Step(
-        name=name,
-        outcome=worst.outcome,
-        points=sum(step.points for step in steps),
-        max_points=sum(step.max_points for step in steps),
-        summary=_summary(found),
-        duration_s=round(sum(step.duration_s for step in steps), 3),
-        failure=failure,
-        speed=_of_worst(worst, speeds),
-        memory=max(memories, key=lambda one: one.peak_bytes / max(1, one.most_bytes), default=None),
-        traffic=tuple(
-            row.model_copy(update={"argument": f"{e}.{row.argument}"})
-            for e, step in found
-            for row in step.traffic
-        ),
-        measured=worst.measured or (measured[0] if measured else None),
-        counts=tuple(count for step in steps for count in step.counts),
-        compiled=tuple(one for step in steps for one in step.compiled),
+    yield worst.model_copy(
+        update={
+            "points": sum(step.points for step in steps),
+            "max_points": sum(step.max_points for step in steps),
+            "summary": _summary(found),
+            "duration_s": round(sum(step.duration_s for step in steps), 3),
+            "failure": failure,
+            "speed": _of_worst(worst, speeds),
+            "memory": max(memories, key=_share_of_memory, default=None),
+            "traffic": tuple(
+                row.model_copy(update={"argument": f"{e}.{row.argument}"})
+                for e, step in found
+                for row in step.traffic
+            ),
+            "measured": worst.measured or next(iter(measured), None),
+            "counts": tuple(count for step in steps for count in step.counts),
+            "compiled": tuple(one for step in steps for one in step.compiled),
+        }
     )
+
+
+def _share_of_memory(memory: Memory) -> float:
+    return memory.peak_bytes / max(1, memory.most_bytes)
 
 
 def _of_worst(worst: Step, speeds: Sequence[Speed]) -> Speed | None:

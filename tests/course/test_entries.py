@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -101,3 +102,12 @@ def test_a_wrong_kernel_may_name_the_entry_that_is_rejected():
     assert named["wrong_state_in_a_global"] == "scale_backward"
     other = catalog.find(SMALL.parents[2], "01_vector_add").wrong_kernels[0]
     assert catalog.rejected_entry(other) is None
+
+
+def test_the_page_shows_this_exercise():
+    page = (COURSES.parents[1] / "docs" / "entries.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(shown) == 2
+    files = "".join(p.read_text(encoding="utf-8") for p in (SCALE.folder / "spec.py", SCALE.tests))
+    for part in (part for block in shown for part in block.split("\n\n\n")):
+        assert part in files
