@@ -37,7 +37,7 @@ class Exercise:
 
     @property
     def parts(self) -> tuple[Exercise, ...]:
-        """What is graded by itself: each entry of a file with several, or this exercise."""
+        """Each entry of a file with several, else this exercise alone; each is graded by itself."""
         names = _entry_names(self.any_spec)
         return tuple(Exercise(self.folder, name) for name in names) if names else (self,)
 

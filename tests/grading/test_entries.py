@@ -16,6 +16,7 @@ from grader.grading import check
 from grader.grading.entries import together
 from grader.grading.options import Options
 from grader.grading.plugin import Gradings
+from grader.machine import devices
 from grader.model.errors import BrokenExercise
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, parse_result, result_json
@@ -188,6 +189,18 @@ def test_an_entry_that_the_exercise_does_not_have_is_no_place_to_be_rejected(tmp
     kernel.write_text('"""Wrong.\n\nRejected at: speed of sideways\n"""\n')
     with pytest.raises(BrokenExercise, match="names the entry 'sideways', which its exercise"):
         verify._rejecting_step(SCALE, kernel)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not devices.has_driver(), reason="needs a CUDA GPU")
+def test_on_a_gpu_each_entry_is_timed_and_held_to_its_own_gate():
+    how = Options(device="cuda", require_speed=True, shrink=False)
+    (result,) = check.run([check.Request(SCALE, SCALE.solution, how)], lambda text: None)
+    assert result.status is Status.PASS
+    speeds = [s.speed for one in result.entries for s in one.steps if s.name == "speed"]
+    assert [speed.passing for speed in speeds] == [0.3, 0.2]
+    (whole,) = (s.speed for s in result.steps if s.name == "speed")
+    assert whole == min(speeds, key=lambda speed: speed.share / speed.passing)
 
 
 # -- from records alone

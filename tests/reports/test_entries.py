@@ -87,4 +87,4 @@ def test_formats_of_one_line_name_the_entry_in_it():
 
 def test_a_board_has_the_gates_of_the_first_entry_that_is_timed():
     (task,) = tasks([SCALE])
-    assert (task.name, task.gates.passing) == ("01_scale", 0.5)
+    assert (task.name, task.gates.passing) == ("01_scale", 0.3)

@@ -39,16 +39,17 @@ FORWARD = Spec(
     arguments=(reads("x"), reads("weight", at_most=None), writes("out", like="x")),
     dtypes=("float32", "float16"),
     draws=("rows",),
-    edges=(Case((1, 1), "float32"), Case((3, 65), "float16"), Case((5, 130), "float32")),
-    largest=(8, 200),
-    most_elements=1000,
+    edges=(Case((1, 1), "float32"), Case((3, 257), "float16"), Case((5, 520), "float32")),
+    largest=(8, 700),
+    most_elements=2000,
     inputs=forward_inputs,
     reference=forward,
     tolerance=Tolerance(terms=lambda case: 1),
-    counted=Case((7, 100), "float32"),
+    counted=Case((7, 300), "float32"),
     pictured=Case((2, 5), "float32"),
-    scored=Scored(dtype="float32", columns=64),
-    gates=Gates(passing=0.5, great=0.9),
+    scored=Scored(dtype="float32", columns=2**19),
+    gates=Gates(passing=0.3, great=0.9),
+    independent_rows=False,  # all rows share the weights
     memory_budget=lambda case: 2**20,
     hints=("Load a block.", "Multiply by the block's weights.", "Sum over the rows, backward."),
 )
@@ -65,8 +66,7 @@ BACKWARD = replace(
     inputs=backward_inputs,
     reference=backward,
     tolerance=Tolerance(terms=lambda case: case.shape[0], magnitude=summed),
-    gates=Gates(passing=0.25, great=0.5),
-    independent_rows=False,
+    gates=Gates(passing=0.2, great=0.8),
     points={"correctness": 4},
 )
 SPEC = replace(FORWARD, also=(BACKWARD,))

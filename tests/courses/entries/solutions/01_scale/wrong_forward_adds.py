@@ -6,7 +6,7 @@ Rejected at: correctness of scale
 import triton
 import triton.language as tl
 
-BLOCK = 64  # columns of one program
+BLOCK = 256  # columns of one program
 
 
 @triton.jit

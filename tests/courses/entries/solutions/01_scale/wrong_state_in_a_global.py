@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 saved = {}
-BLOCK = 64  # columns of one program
+BLOCK = 256  # columns of one program
 
 
 @triton.jit
