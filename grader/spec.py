@@ -3,30 +3,36 @@
 from grader.model.arguments import (
     ITEMSIZE,
     LARGEST,
+    MOST_SEED,
     Argument,
     Inputs,
     Shape,
     reads,
     scalar,
+    seed,
     updates,
     writes,
 )
 from grader.model.base_spec import BaseSpec, Limits
 from grader.model.cases import Case, Draw
 from grader.model.exercise import Budget, Gates, Mistake, Scored, Spec, Tolerance, a_hundredth
+from grader.model.randomness import Choice, Randomness
 
 __all__ = [
     "ITEMSIZE",
     "LARGEST",
+    "MOST_SEED",
     "Argument",
     "BaseSpec",
     "Budget",
     "Case",
+    "Choice",
     "Draw",
     "Gates",
     "Inputs",
     "Limits",
     "Mistake",
+    "Randomness",
     "Scored",
     "Shape",
     "Spec",
@@ -34,6 +40,7 @@ __all__ = [
     "a_hundredth",
     "reads",
     "scalar",
+    "seed",
     "updates",
     "writes",
 ]

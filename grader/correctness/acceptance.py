@@ -33,20 +33,23 @@ At n = 131,072 that is 1.8e-4, far below what skipping 1 % of the terms costs.
 
 Outputs of integers and bools accept no error: they are compared in int64.
 
+Where a spec says what is random, an element must equal one of its choices by this same rule. How
+often it takes each is held to their probabilities (`chance.py`).
+
 Where an exercise declares that its output is one rounding of the exact result, an element passes
 only if it is the nearest number of its dtype, or of the nearest float32's: a truncated one fails.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 import torch
 from torch import Tensor
 
+from grader.correctness.choices import nearest, unlikely_share, with_choices
 from grader.correctness.dtypes import (
     DTYPES,
     NAMES,
@@ -56,38 +59,44 @@ from grader.correctness.dtypes import (
     smallest,
     widened,
 )
+from grader.correctness.error_limits import UNIT_ROUNDOFF, close, flushed_below, limits, rms
+from grader.correctness.expected import Expected, limit_of
 from grader.correctness.mismatch import Mismatch, worst_of
 from grader.model import LARGEST, Argument, BrokenExercise, Case, Inputs, Spec
 
-UNIT_ROUNDOFF = 2.0**-24  # of float32, in which kernels accumulate
-SAFETY = 8.0
-LONGEST_CHAIN = 8192  # terms that an honest kernel adds up one after the other
-TORCH_FACTOR = 4.0
+Reference = Callable[[Inputs], Mapping[str, Tensor]]
 
 
-@dataclass(frozen=True)
-class Expected:
-    """The outputs that a kernel should write, and what their limits of error are made from.
-
-    `in_float32` holds torch's outputs in float32. All others are float64, or int64 where an output
-    holds integers.
-    """
-
-    outputs: Mapping[str, Tensor]
-    in_float32: Mapping[str, Tensor]
-    magnitude: Mapping[str, Tensor]
-    terms: int
-    exact: bool
-    rounded_once: bool = False
-
-
-def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
+def expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference | None = None) -> Expected:
     """Compute the outputs of a case from the judge's own copy of the inputs.
 
-    Raises BrokenExercise when the reference returns other outputs than the kernel fills.
+    They are those of another `reference` than the spec's, where one is given.
+
+    Raises BrokenExercise when the reference returns other outputs than the kernel fills, or the
+    probabilities of all choices are not 1 together.
     """
+    if reference is not None or spec.random is None:
+        return _expect(spec, case, inputs, reference or spec.reference)
+    choices = tuple(
+        replace(
+            _expect(spec, case, inputs, choice.reference),
+            choice=choice.name,
+            probability=float(choice.probability(inputs)),
+        )
+        for choice in spec.random.choices
+    )
+    probabilities = [one.probability for one in choices]
+    if min(probabilities) < 0 or abs(sum(probabilities) - 1) > 1e-9:
+        raise BrokenExercise(
+            f"The exercise is broken: its choices have the probabilities {probabilities}.",
+            "Each lies between 0 and 1, and together they are 1.",
+        )
+    return replace(choices[0], choices=choices)
+
+
+def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Expected:
     wide = _computed_in(torch.float64, inputs)
-    outputs = spec.reference(wide)
+    outputs = reference(wide)
     filled = {argument.name for argument in spec.arguments if argument.filled}
     if set(outputs) != filled:  # an output that is not compared would pass
         raise BrokenExercise(
@@ -95,7 +104,7 @@ def expect(spec: Spec, case: Case, inputs: Inputs) -> Expected:
             f"fills {sorted(filled)}.",
             "Tell whoever wrote the exercise; your kernel is not at fault.",
         )
-    in_float32 = spec.reference(_computed_in(torch.float32, inputs))
+    in_float32 = reference(_computed_in(torch.float32, inputs))
     kinds = {a.name: output_dtype(a, inputs) for a in spec.arguments if a.filled}
     outputs = {name: _in_range(name, value, kinds[name]) for name, value in outputs.items()}
     sizes = {name: value.abs() for name, value in outputs.items()}
@@ -156,19 +165,23 @@ def first_mismatch(
 def mismatches(
     expected: Expected, got: Mapping[str, Tensor], unwritten: Mapping[str, Tensor]
 ) -> Iterator[tuple[str, Mismatch | None]]:
-    for name, answer in expected.outputs.items():
+    met = nearest(expected, got)
+    for name, answer in met.outputs.items():
         found = compare(
             name,
             got[name],
             answer,
-            own=expected.in_float32[name].double(),
-            magnitude=expected.magnitude[name],
-            terms=expected.terms,
-            exact=expected.exact,
-            rounded_once=expected.rounded_once,
+            own=met.in_float32[name].double(),
+            magnitude=met.magnitude[name],
+            terms=met.terms,
+            exact=met.exact,
+            rounded_once=met.rounded_once,
             unwritten=unwritten.get(name),
         )
-        yield name, found
+        if found is None:
+            yield name, unlikely_share(expected, name, got[name])
+        else:
+            yield name, with_choices(found, expected)
 
 
 def shares_right(
@@ -182,13 +195,14 @@ def shares_right(
     Elements that would be right as zeros, or with the value they had before, are left out: they
     take no work. If none remain, the share is 0.
     """
+    expected = nearest(expected, got)
     for name, answer in expected.outputs.items():
-        limit = _limit(expected, name, got[name])
+        limit = limit_of(expected, name, got[name])
         takes_work = answer.abs() > limit if answer.is_floating_point() else answer != 0
         came_in = inputs.get(name)
         if isinstance(came_in, Tensor):
-            takes_work &= ~_close(widened(came_in), answer, limit)
-        right = _close(widened(got[name]), answer, limit)
+            takes_work &= ~close(widened(came_in), answer, limit)
+        right = close(widened(got[name]), answer, limit)
         if name in unwritten:
             right &= ~unwritten[name]
         yield name, int((right & takes_work).sum()) / max(1, int(takes_work.sum()))
@@ -201,12 +215,13 @@ def right_elements(expected: Expected, got: Mapping[str, Tensor]) -> Iterator[tu
 
 
 def right_of(expected: Expected, name: str, got: Tensor) -> Tensor:
-    return _close(widened(got), expected.outputs[name], _limit(expected, name, got))
+    expected = nearest(expected, {name: got})
+    return close(widened(got), expected.outputs[name], limit_of(expected, name, got))
 
 
 def is_nearest(expected: Expected, name: str, got: Tensor) -> bool:
     """Say whether each element is the expected one, rounded to its dtype, or both are nearly 0."""
-    answer = expected.outputs[name]
+    answer = nearest(expected, {name: got}).outputs[name]
     if is_whole(got.dtype):
         return bool((widened(got) == answer).all())
     return bool((_is_nearest(got, answer) | _both_flushed(got, answer)).all())
@@ -225,22 +240,6 @@ def _is_nearest(got: Tensor, answer: Tensor) -> Tensor:
 def _both_flushed(got: Tensor, answer: Tensor) -> Tensor:
     tiny = flushed_below(got.dtype)
     return (got.double().abs() < tiny) & (answer.abs() < tiny)
-
-
-def _close(values: Tensor, answer: Tensor, limit: Tensor) -> Tensor:
-    if not answer.is_floating_point():
-        return values == answer
-    same = (values == answer) | (values.isnan() & answer.isnan())
-    return same | ((values - answer).abs() <= limit)
-
-
-def _limit(expected: Expected, name: str, got: Tensor) -> Tensor:
-    answer = expected.outputs[name]
-    if expected.exact or is_whole(got.dtype):
-        return torch.zeros_like(answer)
-    own, size = expected.in_float32[name].double(), expected.magnitude[name]
-    limit, _ = limits(got.dtype, answer, own, size, expected.terms)
-    return limit
 
 
 def compare(
@@ -289,55 +288,7 @@ def compare(
     if rounded_once:
         wrong = ~same & ~_is_one_rounding(got, answer)
         return report("rounding", wrong, error * wrong) if bool(wrong.any()) else None
-    bad_rows = (_rms(error) > rms_limit).expand_as(error)
+    bad_rows = (rms(error) > rms_limit).expand_as(error)
     if bool(bad_rows.any()):
         return report("rms", bad_rows, error * bad_rows, limit)
     return None
-
-
-def limits(
-    dtype: torch.dtype, answer: Tensor, own: Tensor, magnitude: Tensor, terms: int
-) -> tuple[Tensor, Tensor]:
-    """Return the limit of each element's error, and of each row's root mean square."""
-    roundings = 2.0 if dtype.itemsize == 2 else 1.0
-    accumulation = UNIT_ROUNDOFF * max(SAFETY * math.sqrt(terms), 0.375 * min(terms, LONGEST_CHAIN))
-    spacing = roundings * ulp(answer, dtype)
-    tiny = flushed_below(dtype)
-    # If torch overflows in float32, or flushes tiny values, that must not loosen the limit.
-    own_error = torch.where(own.isfinite(), (own - answer).abs(), 0.0)
-    own_error = (own_error - flushed_below(torch.float32)).clamp(min=0.0)
-    relative = torch.where(magnitude > 0, own_error / magnitude, 0.0)
-    worst = relative.amax(-1, keepdim=True) if relative.ndim else relative
-    limit = (TORCH_FACTOR * worst).clamp(min=accumulation) * magnitude
-    rms_limit = torch.maximum(TORCH_FACTOR * _rms(own_error), accumulation * _rms(magnitude))
-    return limit + spacing.clamp(min=tiny), rms_limit + (0.6 * _rms(spacing)).clamp(min=tiny)
-
-
-def _rms(values: Tensor) -> Tensor:
-    # Scaled first, because the square of a tiny error underflows in float64.
-    scale = values.abs().amax(-1, keepdim=True).clamp(min=1e-300)
-    return scale * (values / scale).square().mean(-1, keepdim=True).sqrt()
-
-
-def ulp(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return the spacing of `dtype`, subnormals included, at each of the float64 `values`."""
-    info = torch.finfo(dtype)
-    _, exponent = torch.frexp(values)
-    spacing = torch.ldexp(torch.full_like(values, info.eps), exponent - 1)
-    return torch.where(values == 0, 0.0, spacing).clamp(min=info.smallest_normal * info.eps)
-
-
-def flushed_below(dtype: torch.dtype) -> float:
-    """Return the magnitude below which a right output may be zero.
-
-    float32 arithmetic on a GPU may flush subnormals. Those of float16 and of 8-bit floats are
-    ordinary float32 numbers, so only the rounding to the smallest of them is lost.
-    """
-    info = torch.finfo(dtype)
-    ordinary = info.smallest_normal > torch.finfo(torch.float32).smallest_normal
-    return info.smallest_normal * (info.eps if ordinary else 1.0)
-
-
-def eps(dtype: str) -> float:
-    """Return the spacing of a dtype's numbers at 1.0."""
-    return float(torch.finfo(DTYPES[dtype]).eps)

@@ -17,7 +17,7 @@ from grader.correctness.distributions import (
     middle_of,
 )
 from grader.correctness.dtypes import DTYPES, NAMES, is_whole, rounded, widened
-from grader.model import LARGEST, Case
+from grader.model import LARGEST, MOST_SEED, Case
 
 
 class CaseDraw:
@@ -92,6 +92,9 @@ class CaseDraw:
 
     def truth(self) -> bool:
         return self.integer(0, 1) == 1
+
+    def seed(self) -> int:
+        return self.integer(0, MOST_SEED)
 
 
 # Sizes of a factor, each as likely as the others: the least, the most (None: what the exercise
@@ -192,6 +195,9 @@ class LargeDraw:
 
     def truth(self) -> bool:
         return self._numbers.random() < 0.5
+
+    def seed(self) -> int:
+        return self.integer(0, MOST_SEED)
 
 
 class NumberDraw(LargeDraw):

@@ -16,11 +16,12 @@ from grader.correctness.dtypes import NAMES, is_whole
 class Mismatch:
     """The worst element of one argument, and how many elements are wrong.
 
-    `marked` marks these elements, in the shape of the argument.
+    `marked` marks these elements, in the shape of the argument. Where the output is random,
+    `choices` are the names and values of the choices that the worst one has.
     """
 
     argument: str
-    kind: str  # never_written, not_finite, value, rounding or rms
+    kind: str  # never_written, not_finite, value, rounding, rms or share
     index: tuple[int, ...]
     expected: float
     got: float
@@ -30,9 +31,36 @@ class Mismatch:
     where: str
     dtype: torch.dtype = torch.float32
     marked: Tensor | None = field(default=None, compare=False, repr=False)
+    choices: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def of_share(
+        cls,
+        argument: str,
+        choice: str,
+        count: int,
+        total: int,
+        probability: float,
+        dtype: torch.dtype,
+    ) -> Mismatch:
+        """Build the one of an output of which too many or too few elements took a choice."""
+        return cls(
+            argument=argument,
+            kind="share",
+            index=(),
+            expected=probability,
+            got=count / total,
+            limit=0.0,
+            wrong=count,
+            total=total,
+            where=choice,
+            dtype=dtype,
+        )
 
     @property
     def message(self) -> str:
+        if self.kind == "share":
+            return share_text(self.got, self.argument, self.where, self.expected)
         place = f"{self.argument}{list(self.index)}"
         if self.kind == "never_written":
             return f"{place} was never written"
@@ -40,21 +68,38 @@ class Mismatch:
             return f"the errors in {place}'s row are too large as a whole, though each is small"
         if self.kind == "rounding":
             return f"{place} is not the nearest {NAMES[self.dtype]} to the exact result"
+        if self.choices:
+            names = [name for name, _ in self.choices]
+            return f"{place} is neither {', '.join(names[:-1])} nor {names[-1]}"
         return f"{place} is wrong"
 
     @property
     def got_text(self) -> str:
         if self.kind == "never_written":
             return "what was there before the call"
+        if self.kind == "share":
+            return f"{self.got:.4f} {self.where}"
         return number_text(self.got, self.dtype)
 
     @property
     def expected_text(self) -> str:
         limit = self.limit if self.kind == "value" else 0.0
         value = self.expected
+        if self.kind == "share":
+            return f"{value:.4f} {self.where}"
+        if self.choices:
+            texts = [f"{number_text(one, self.dtype)} if {name}" for name, one in self.choices]
+            return ", ".join(texts[:-1]) + f" or {texts[-1]}"
         if self.kind == "rounding":
             value = torch.tensor(value, dtype=torch.float64).to(self.dtype).item()
         return expected_text(value, limit, self.dtype)
+
+
+def share_text(share: float, argument: str, choice: str, asked: float) -> str:
+    return (
+        f"{share:.4f} of the elements of {argument} are {choice}, "
+        f"and the exercise asks for {asked:.4f}"
+    )
 
 
 def expected_text(value: float, limit: float, dtype: torch.dtype) -> str:

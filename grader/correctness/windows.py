@@ -11,8 +11,10 @@ from math import prod
 import torch
 from torch import Tensor
 
-from grader.correctness.acceptance import Expected, mismatches, right_of
+from grader.correctness.acceptance import mismatches, right_of
+from grader.correctness.choices import nearest
 from grader.correctness.dtypes import NAMES, has_unused_nan, is_whole, rounded, widened
+from grader.correctness.expected import Expected
 from grader.correctness.inputs import CaseDraw
 from grader.correctness.mismatch import Mismatch, describe_where, unravel_index
 from grader.model import (
@@ -101,12 +103,12 @@ def numbers_of(
         for name, each in found.items()
     }
     frame, first = _frame(spec, inputs, named)
-    compared = []
+    compared, met = [], nearest(expected, outputs)
     for name, marks in wrong.items():
         got = outputs[name]
         gaps = _gaps(got, unwritten.get(name), found[name])
         window = _window(name, got, frame, gaps)
-        compared.append(_compared(window, got, expected.outputs[name], marks, gaps))
+        compared.append(_compared(window, got, met.outputs[name], marks, gaps))
     return Numbers(
         output=frame.output,
         shape=frame.shape,

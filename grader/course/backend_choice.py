@@ -49,6 +49,7 @@ def in_backend(spec: Spec, name: str) -> Spec:
         backend=name,
         also_in=tuple(other for other in spec.backends if other != name),
         budgets=tuple(budget for budget in spec.budgets if budget.count in counts),
+        also=tuple(in_backend(entry, name) for entry in spec.also),
     )
 
 

@@ -34,6 +34,8 @@ def _misfits(spec: Spec, name: str) -> Iterator[str]:
 def _dtypes(spec: Spec) -> Iterator[str]:
     yield from spec.dtypes
     yield from (case.dtype for case in (*spec.edges, spec.counted))
+    if spec.random is not None:
+        yield spec.random.case.dtype
     if spec.pictured is not None:
         yield spec.pictured.dtype
     if spec.scored is not None:

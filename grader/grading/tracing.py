@@ -12,6 +12,7 @@ from grader import backends
 from grader.correctness import (
     expect,
     first_mismatch,
+    nearest,
     number_text,
     reseeded,
     right_elements,
@@ -122,6 +123,7 @@ def _outcome(
     missing = kernel.unwritten(outputs)
     expected = trusted(lambda: expect(spec, case, inputs), "the reference", case)
     mismatch = first_mismatch(expected, outputs, missing)
+    expected = nearest(expected, outputs)
     failure = None
     if mismatch is not None:
         described = failure_from(mismatch, spec.backend)

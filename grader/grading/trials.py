@@ -107,6 +107,11 @@ def failure_from(mismatch: Mismatch, backend: str, numbers: Numbers | None = Non
             "Compute in float32 and let the store round, once and to the nearest number: no "
             "conversion to fewer bits in between, and none that cuts bits off."
         )
+    elif mismatch.kind == "share":
+        hint = (
+            "A number that is uniform in [0, 1) is below p with the probability p: is the "
+            "comparison the other way round, or another p used?"
+        )
     elif math.isnan(mismatch.got):
         hint = (
             "A NaN comes from 0 / 0, inf / inf, inf - inf, 0 * inf, or memory that was never "

@@ -4,6 +4,7 @@ from . import texts as texts
 from . import verdict as verdict
 from .arguments import ITEMSIZE as ITEMSIZE
 from .arguments import LARGEST as LARGEST
+from .arguments import MOST_SEED as MOST_SEED
 from .arguments import Argument as Argument
 from .arguments import Inputs as Inputs
 from .attempts import Attempt as Attempt
@@ -76,10 +77,13 @@ from .outcomes import Outcome as Outcome
 from .outcomes import Status as Status
 from .outcomes import counted as counted
 from .outcomes import percent as percent
+from .randomness import Choice as Choice
+from .randomness import Randomness as Randomness
 from .record import Record as Record
 from .results import Clocks as Clocks
 from .results import Compiled as Compiled
 from .results import Count as Count
+from .results import EntryResult as EntryResult
 from .results import Environment as Environment
 from .results import Failure as Failure
 from .results import Frame as Frame

@@ -39,6 +39,7 @@ LARGEST: dict[str, float] = {  # at most the largest finite number
     "bool": 1,
 }
 Scalar = Literal["float", "int", "bool"]
+MOST_SEED = 2**31 - 1  # an int32 holds it, so a kernel is compiled once for all seeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,8 @@ class Argument:
     An `out` has the shape and dtype of the argument named by `like`, unless given here. A shape
     that follows from those of the inputs is a function of them. The `dtype` of a scalar is the
     Python type of the number: float, int or bool. `needed(inputs)` is the number of bytes that one
-    pass over what these inputs ask for moves; None for all of the tensor.
+    pass over what these inputs ask for moves; None for all of the tensor. `seeds` marks the number
+    from which the kernel makes its random ones.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Argument:
     shape: Shape | Callable[[Inputs], Shape] | None = None
     dtype: str | None = None
     needed: Callable[[Inputs], int] | None = None
+    seeds: bool = False
 
     def needed_bytes(self, inputs: Inputs, size: int) -> int:
         """Return the bytes of one pass over what these inputs ask for, of `size` bytes in all.
@@ -121,3 +124,11 @@ def updates(name: str, *, reads_at_most: int = 1) -> Argument:
 def scalar(name: str, kind: Scalar = "float") -> Argument:
     """Declare a Python number: a float unless `kind` says otherwise, an int or a bool."""
     return Argument(name=name, role="scalar", dtype=kind)
+
+
+def seed(name: str) -> Argument:
+    """Declare the int from which the kernel makes its random numbers, from 0 to MOST_SEED.
+
+    The spec's `inputs` draws it with `draw.seed()`: each call has another one.
+    """
+    return Argument(name=name, role="scalar", dtype="int", seeds=True)

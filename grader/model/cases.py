@@ -137,3 +137,6 @@ class Draw(Protocol):
 
     def truth(self) -> bool:
         """Draw True or False, with the same probability."""
+
+    def seed(self) -> int:
+        """Draw a seed for the kernel's own random numbers, uniform in [0, MOST_SEED]."""

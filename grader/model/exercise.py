@@ -6,8 +6,8 @@ functions receive tensors and use their methods.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from grader.model.arguments import ITEMSIZE, Argument, Inputs
 from grader.model.base_spec import BaseSpec
 from grader.model.cases import DRAWS, Case, Draw
 from grader.model.errors import UsageError
+from grader.model.randomness import Randomness
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -148,6 +149,11 @@ def a_hundredth(case: Case) -> int:
     return max(4 << 20, case.elements * ITEMSIZE[case.dtype] // 100)
 
 
+def no_reference(inputs: Inputs) -> Mapping[str, Tensor]:
+    """Stand for a reference that the spec leaves out."""
+    raise NotImplementedError
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spec(BaseSpec):
     """One exercise whose kind is `kernel`: the learner writes a function that launches kernels.
@@ -171,6 +177,9 @@ class Spec(BaseSpec):
     With `kernels`, the output must come from kernels of `backend`: a file whose output is right
     with all launches disabled is rejected.
 
+    `also` are the specs of further entries of the same file, such as a backward pass
+    (docs/entries.md). The exercise has the title, the summary and the hints of the first.
+
     `flops(case)` is the number of operations of one call, counted simply. An addition, a product, a
     division, a comparison and an exp are one each; what a second pass computes again counts once.
     The roofline of `grader bench` and the bound `arithmetic` use it.
@@ -179,6 +188,9 @@ class Spec(BaseSpec):
     Without a GPU the first one is required; without any that is 90.
 
     `mistakes` are those to look for in a wrong output, before those that every exercise has.
+
+    `random` says what a kernel draws that has a `seed` among its arguments. `reference` may then be
+    missing: it is that of the first choice.
     """
 
     kind: str = "kernel"
@@ -192,7 +204,7 @@ class Spec(BaseSpec):
     largest: tuple[int, ...]
     most_elements: int
     inputs: Callable[[Case, Draw], Inputs]
-    reference: Callable[[Inputs], Mapping[str, Tensor]]
+    reference: Callable[[Inputs], Mapping[str, Tensor]] = no_reference
     tolerance: Tolerance
     counted: Case
     launched: Case | None = None
@@ -203,14 +215,19 @@ class Spec(BaseSpec):
     memory_budget: Callable[[Case], int] = a_hundredth
     strided: bool = False
     independent_rows: bool = True
+    also: tuple[Spec, ...] = ()
     kernels: bool = True
     flops: Callable[[Case], int] | None = None
     targets: tuple[int, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
+    random: Randomness | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.random is not None and self.random.choices and self.reference is no_reference:
+            object.__setattr__(self, "reference", self.random.choices[0].reference)
         faults = [
+            *((True, fault) for fault in _faults_of_entries(self)),
             (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
             (len({*self.backends}) < len(self.backends), "also_in names a backend twice"),
             (not self.arguments, "arguments is empty"),
@@ -236,6 +253,15 @@ class Spec(BaseSpec):
                 any(not 0 <= budget.best <= budget.most for budget in self.budgets),
                 "budgets must satisfy 0 <= best <= most",
             ),
+            (
+                sum(a.seeds for a in self.arguments) != (self.random is not None),
+                "a random output needs one seed among the arguments, and a seed needs `random`",
+            ),
+            (
+                self.random is not None and len(self.random.choices) < 2,
+                "random has fewer than two choices",
+            ),
+            (self.reference is no_reference, "reference is missing"),
         ]
         for wrong, message in faults:
             if wrong:
@@ -244,6 +270,11 @@ class Spec(BaseSpec):
     @property
     def backends(self) -> tuple[str, ...]:
         return (self.backend, *self.also_in)
+
+    @property
+    def entries(self) -> tuple[Spec, ...]:
+        """The first entry, then those of `also`."""
+        return (replace(self, also=()), *self.also) if self.also else (self,)
 
     @property
     def timed(self) -> tuple[Scored, Gates]:
@@ -285,6 +316,17 @@ class Spec(BaseSpec):
             sum(a.reads * sizes[a.name] for a in tensors),
             sum(a.writes * sizes[a.name] for a in tensors),
         )
+
+
+def _faults_of_entries(spec: Spec) -> Iterator[str]:
+    names = [one.entry for one in spec.entries]
+    for one in spec.also:
+        if one.also:
+            yield f"{one.entry} has an `also` of its own: name all entries in that of SPEC"
+        if (one.kind, one.backends) != (spec.kind, spec.backends):
+            yield f"{one.entry} has other backends or another kind than {spec.entry}, in one file"
+    if twice := [name for name in names if names.count(name) > 1]:
+        yield f"two entries are called {twice[0]}"
 
 
 def describe(value: Any) -> str:

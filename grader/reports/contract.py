@@ -43,19 +43,21 @@ def contract(exercise: Exercise, width: int = WIDEST) -> Text:
     page.append(exercise.name, style="bold")
     page.append(f"   {spec.title} · {kind.backend(spec) or kind.title} · {points} points\n")
     page.append(filled(spec.summary, width))
-    sections = [*kind.describe(spec), ("graded", _graded(spec))]
     if isinstance(spec, Spec) and spec.also_in:
-        sections.insert(0, ("written in", _languages(exercise)))
-    for title, rows in sections:
-        page.append(f"\n{title}\n", style="bold")
-        page.append(_two_columns(list(rows), width))
+        page.append("\nwritten in\n", style="bold")
+        page.append(_two_columns(list(_languages(exercise)), width))
+    for one in spec.entries:
+        for title, rows in (*kind.describe(one), ("graded", _graded(one))):
+            page.append(f"\n{title}\n", style="bold")
+            page.append(_two_columns(list(rows), width))
     page.append("\nto read\n", style="bold")
     page.append(_two_columns(list(_to_read(exercise)), width))
     return page
 
 
 def _languages(exercise: Exercise) -> Iterator[tuple[str, str]]:
-    spec, there = exercise.spec, {one.spec.backend: one for one in exercise.in_all_backends}
+    spec = exercise.whole_spec
+    there = {one.whole_spec.backend: one for one in exercise.in_all_backends}
     for name in spec.backends:
         one = there.get(name)
         file = f"{one.file}, checked with `--backend {name}`" if one and one.backend else ""

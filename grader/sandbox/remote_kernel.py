@@ -15,6 +15,7 @@ from torch import Tensor
 
 from grader.correctness import CaseDraw, bits, output_dtype, with_layout
 from grader.model import (
+    MOST_SEED,
     Argument,
     BrokenExercise,
     Case,
@@ -280,6 +281,11 @@ def check_scalars(spec: Spec, inputs: Inputs) -> None:
                 f"The exercise is broken: {argument.name} is declared as {argument.dtype}, and "
                 f"`inputs` draws {drawn}.",
                 f'Declare it as scalar("{argument.name}", "{drawn}"), or draw another number.',
+            )
+        if argument.seeds and not 0 <= inputs[argument.name] <= MOST_SEED:
+            raise BrokenExercise(
+                f"The exercise is broken: {argument.name} is {inputs[argument.name]}.",
+                "Draw it with draw.seed().",
             )
 
 

@@ -262,16 +262,22 @@ def wrong_output(contents: SlotContents) -> Failure:
             "no side stream, no thread, may still be writing.",
         )
     for check in contents.spot_checks:
-        error = check.error()
-        wrong = ~(error <= check.limit)
+        met = check.met()
+        wrong = ~(met.error() <= met.limit)
         if bool(wrong.any()):
-            at, dtype = int(wrong.nonzero()[0]), check.memory.dtype
+            at, dtype = int(wrong.nonzero()[0]), met.memory.dtype
             return Failure(
                 kind="wrong_at_scale",
                 message="the kernel is wrong on large cases, though right on small ones",
-                expected=expected_text(check.answer[at].item(), check.limit[at].item(), dtype),
-                got=number_text(widened(check.held()[at]).item(), dtype),
+                expected=expected_text(met.answer[at].item(), met.limit[at].item(), dtype),
+                got=number_text(widened(met.held()[at]).item(), dtype),
                 where=f"{int(wrong.sum()):,} of {wrong.numel():,} sampled elements",
                 hint="Does an offset overflow 32 bits, or does the grid have a fixed size?",
+            )
+        if not bool(check.right()):
+            return Failure(
+                kind="share",
+                message="on large cases the kernel draws its choices in other shares than asked",
+                hint="Does the probability, or the seed, reach every program?",
             )
     return Failure(kind="flaky", message="the kernel's outputs change while nobody runs it")

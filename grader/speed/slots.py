@@ -18,13 +18,22 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from grader.correctness import WORDS, LargeDraw, NumberDraw, bits, expect, is_whole, limits
+from grader.correctness import (
+    WORDS,
+    Expected,
+    LargeDraw,
+    NumberDraw,
+    bits,
+    expect,
+    is_whole,
+    limits,
+)
 from grader.model import Argument, Case, Spec
 from grader.sandbox import Call, Placed, Poison, place
 from grader.speed.bound import ReferenceCalls
 from grader.speed.mixes import large, stream_on
 from grader.speed.scored_case import arguments, spare_rows, usually_needed
-from grader.speed.spot_checks import Canary, SlotContents, SpotCheck
+from grader.speed.spot_checks import Canary, SlotContents, SpotCheck, random_spot_check
 from grader.speed.withheld_inputs import PendingInput, Withheld, withhold, write_placeholders
 
 # Per slot. A kernel that leaves a third of the last slot of 16 unfinished, to gain 2 %, escapes all
@@ -155,7 +164,9 @@ class Slots:
         return SlotContents(
             self._by_dtype(Canary, canaries),
             self._by_dtype(PendingInput, pending),
-            self._by_dtype(SpotCheck, spot_checks),
+            self._by_dtype(
+                SpotCheck if self.spec.random is None else random_spot_check, spot_checks
+            ),
         )
 
     def _put(
@@ -209,7 +220,7 @@ class Slots:
         inputs: Mapping[str, Tensor | float],
         withheld: Mapping[str, Withheld],
         slot: Sequence[Placed],
-    ) -> Iterator[tuple[Placed, tuple[Tensor, Tensor, Tensor]]]:
+    ) -> Iterator[tuple[Placed, tuple[Tensor, ...]]]:
         rows, known = None, dict(inputs)
         if self.spec.independent_rows:
             rows = self._sampled_rows(withheld)
@@ -218,19 +229,20 @@ class Slots:
         placed_by_name = {placed.argument.name: placed for placed in slot}
         for name, answer in expected.outputs.items():
             placed = placed_by_name[name]
-            limit = torch.zeros_like(answer)
-            if not is_whole(placed.view.dtype):
-                own, size = expected.in_float32[name].double(), expected.magnitude[name]
-                limit, _ = limits(placed.view.dtype, answer, own, size, expected.terms)
             here, there = self._sampled_lines(answer, rows)
-            if answer.ndim == 1:
-                yield placed, (there, answer[here], limit[here])
+            index, columns = there, None
+            if answer.ndim > 1:
+                columns = self._sampled_columns(placed.view.shape, there, inputs, withheld)
+                index = (there[:, None] * answer.shape[-1] + columns).flatten()
+            choices = expected.choices or (expected,)
+            each = [_picked(one, name, placed.view.dtype, here, columns) for one in choices]
+            if not expected.choices:
+                yield placed, (index, *each[0])
                 continue
-            columns = self._sampled_columns(placed.view.shape, there, inputs, withheld)
-            index = there[:, None] * answer.shape[-1] + columns
-            lines = (each.reshape(-1, each.shape[-1])[here] for each in (answer, limit))
-            answers, limits_there = (each.gather(1, columns).flatten() for each in lines)
-            yield placed, (index.flatten(), answers, limits_there)
+            answers, limits_there = (torch.stack(part, -1) for part in zip(*each, strict=True))
+            odds = [one.probability for one in choices]
+            probabilities = torch.tensor(odds, dtype=torch.float64, device=answers.device)
+            yield placed, (index, answers, limits_there, probabilities.expand(answers.shape))
 
     def _sampled_rows(self, withheld: Mapping[str, Withheld]) -> Tensor:
         length, *extents = self.case.shape
@@ -283,6 +295,22 @@ class Slots:
         Raises BrokenExercise when no ceiling has that mix.
         """
         return stream_on(self._slots)
+
+
+def _picked(
+    expected: Expected, name: str, dtype: torch.dtype, lines: Tensor, columns: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Return answers and limits of some lines, with `columns` of these elements of each, flat."""
+    answer = expected.outputs[name]
+    limit = torch.zeros_like(answer)
+    if not is_whole(dtype):
+        own, size = expected.in_float32[name].double(), expected.magnitude[name]
+        limit, _ = limits(dtype, answer, own, size, expected.terms)
+    if columns is None:
+        return answer[lines], limit[lines]
+    of_lines = (each.reshape(-1, each.shape[-1])[lines] for each in (answer, limit))
+    answers, limits_there = (each.gather(1, columns).flatten() for each in of_lines)
+    return answers, limits_there
 
 
 def _before(

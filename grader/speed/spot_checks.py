@@ -5,13 +5,14 @@ Verdicts that are tensors are one boolean on the device, read later.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from grader.correctness import bits, widened
+from grader.correctness import LOG_OF_ONE_CASE, best_choice, bits, log_chances_of_shares, widened
 from grader.speed.withheld_inputs import PendingInput
 
 
@@ -44,6 +45,9 @@ class SpotCheck:
     before: Tensor
     memory: Tensor  # the arena, in that dtype
 
+    def met(self) -> SpotCheck:
+        return self
+
     def right(self) -> Tensor:
         return (self.error() <= self.limit).all()
 
@@ -70,12 +74,78 @@ class SpotCheck:
 
 
 @dataclass(frozen=True)
+class RandomSpotCheck:
+    """Some places whose values are drawn: a spot check and a probability for each of their choices.
+
+    All of `choices` have the same places; `probabilities` has a row for each of them. `telling`
+    marks the places whose choices no error can hide, each place once.
+    """
+
+    choices: Sequence[SpotCheck]
+    probabilities: Tensor
+    telling: Tensor
+
+    def met(self) -> SpotCheck:
+        """Return a spot check for the choice that each place took, or else is nearest to."""
+        answers = torch.stack([choice.answer for choice in self.choices])
+        limits = torch.stack([choice.limit for choice in self.choices])
+        taken = self.taken()[None]
+        answer, limit = answers.gather(0, taken)[0], limits.gather(0, taken)[0]
+        return replace(self.choices[0], answer=answer, limit=limit)
+
+    def right(self) -> Tensor:
+        return self.met().right() & self.likely()
+
+    def share_right(self) -> float:
+        return self.met().share_right()
+
+    def likely(self) -> Tensor:
+        """Say whether a right kernel may take each choice as often as this one did.
+
+        Where the probability differs from place to place, the bound holds with the mean.
+        """
+        taken, total = self.taken(), self.telling.sum().clamp(min=1).double()
+        verdicts = []
+        for number, asked in enumerate(self.probabilities):
+            share = ((taken == number) & self.telling).sum() / total
+            mean = (asked * self.telling).sum() / total
+            verdicts.append(log_chances_of_shares(share, total, mean) >= LOG_OF_ONE_CASE)
+        return _all(verdicts) | ~self.telling.any()
+
+    def taken(self) -> Tensor:
+        """Return the number of the choice of each place."""
+        errors = torch.stack([choice.error().double() for choice in self.choices])
+        limits = torch.stack([choice.limit.double() for choice in self.choices])
+        return best_choice(errors.nan_to_num(nan=torch.inf), errors <= limits)
+
+
+def random_spot_check(
+    index: Tensor,
+    answers: Tensor,
+    limits: Tensor,
+    probabilities: Tensor,
+    before: Tensor,
+    memory: Tensor,
+) -> RandomSpotCheck:
+    """Make the check from answers, limits and probabilities with a column for each choice."""
+    pairs = zip(answers.unbind(-1), limits.unbind(-1), strict=True)
+    choices = [SpotCheck(index, answer, limit, before, memory) for answer, limit in pairs]
+    ordered, order = index.sort(stable=True)
+    telling = torch.ones_like(index, dtype=torch.bool)
+    telling[order[1:]] = ordered[1:] != ordered[:-1]
+    for one, other in itertools.combinations(choices, 2):
+        gap = (one.answer.double() - other.answer.double()).abs()
+        telling &= gap > one.limit.double() + other.limit.double()
+    return RandomSpotCheck(choices, probabilities.T, telling)
+
+
+@dataclass(frozen=True)
 class SlotContents:
     """The contents of the slots for a batch: canaries, inputs still withheld, and spot checks."""
 
     canaries: Sequence[Canary] = ()
     pending: Sequence[PendingInput] = ()
-    spot_checks: Sequence[SpotCheck] = ()
+    spot_checks: Sequence[SpotCheck | RandomSpotCheck] = ()
 
     def untouched(self) -> Tensor:
         return _all([canary.intact() for canary in self.canaries])

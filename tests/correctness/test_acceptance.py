@@ -15,15 +15,10 @@ from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 from torch import Tensor
 
-from grader.correctness.acceptance import (
-    Expected,
-    compare,
-    expect,
-    first_mismatch,
-    shares_right,
-    ulp,
-)
-from grader.correctness.acceptance import eps as spacing_at_one
+from grader.correctness.acceptance import compare, expect, first_mismatch, shares_right
+from grader.correctness.error_limits import eps as spacing_at_one
+from grader.correctness.error_limits import ulp
+from grader.correctness.expected import Expected
 from grader.correctness.inputs import DTYPES, CaseDraw
 from grader.correctness.mismatch import Mismatch
 from grader.correctness.properties import cases

@@ -9,9 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.correctness.acceptance import compare, expect, is_nearest, limits, shares_right, ulp
+from grader.correctness.acceptance import compare, expect, is_nearest, shares_right
 from grader.correctness.distributions import DISTRIBUTIONS
 from grader.correctness.dtypes import DTYPES, bits, is_whole, rounded, smallest, widened
+from grader.correctness.error_limits import limits, ulp
 from grader.correctness.inputs import CaseDraw, LargeDraw, NumberDraw
 from grader.correctness.mismatch import number_text
 from grader.course.backend_fit import misfit

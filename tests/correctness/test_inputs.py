@@ -14,9 +14,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.correctness.acceptance import expect, first_mismatch, limits, output_dtype
+from grader.correctness.acceptance import expect, first_mismatch, output_dtype
 from grader.correctness.distributions import DISTRIBUTIONS
 from grader.correctness.dtypes import DTYPES, is_whole, rounded
+from grader.correctness.error_limits import limits
 from grader.correctness.inputs import (
     SPIKES,
     CaseDraw,

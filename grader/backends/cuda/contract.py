@@ -9,6 +9,7 @@ from grader.worker.requirements import Library, touchpoints
 _PROGRAMS = "backends/cuda/programs.py"
 _LAUNCHES = "backends/cuda/launches.py"
 _STAND_INS = "backends/cuda/stand_ins.py"
+_DRY_RUN = "backends/cuda/dry_run.py"
 
 COMPILED = Library(
     CORE,
@@ -19,7 +20,7 @@ COMPILED = Library(
             _LAUNCHES,
             *("KernelAttributes.num_regs", "KernelAttributes.local_size_bytes"),
             *("KernelAttributes.shared_size_bytes", "Kernel.attributes", "Kernel.handle"),
-            "Kernel.arguments_info",
+            *("KernelAttributes.max_dynamic_shared_size_bytes", "Kernel.arguments_info"),
         ),
         *touchpoints("cuda.bindings.driver", _LAUNCHES, "cuKernelGetName"),
         *touchpoints(
@@ -37,5 +38,6 @@ DRY_RUN = Library(
         *touchpoints("cuda.core", _STAND_INS, "LaunchConfig.cluster", "LaunchConfig.block"),
         *touchpoints("cuda.core", _STAND_INS, "ProgramOptions.__post_init__(self)"),
         *touchpoints("cuda.core._kernel_arg_handler", _STAND_INS, "ParamHolder"),
+        *touchpoints("cuda.bindings.driver", _DRY_RUN, "cuKernelSetAttribute"),
     ),
 )

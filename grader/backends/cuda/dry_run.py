@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from cuda import core
+from cuda.bindings import driver
 
 from grader.backends.cuda import contract, programs, stand_ins
 from grader.backends.cuda.preload import preload
@@ -138,6 +139,7 @@ def install() -> type[DryRun]:
     programs.headers()  # looked up before walls rise
     for name in ("Device", "LaunchConfig", "Program", "ProgramOptions", "launch"):
         setattr(core, name, getattr(stand_ins, name))
+    driver.cuKernelSetAttribute = stand_ins.set_kernel_attribute
     # A file may launch on torch's stream.
     setattr(torch.cuda, "current_stream", lambda device=None: stand_ins.Stream())  # noqa: B010
     setattr(torch.cuda, "current_device", lambda: stand_ins.Device.device_id)  # noqa: B010

@@ -26,25 +26,27 @@ class _Launching:
 def install() -> None:
     """Have `cuda.core.launch` be a function that can be observed, before a file imports it.
 
-    The first launch of each kernel is held to the kernel's parameters, too.
+    The first launch of each kernel is held to the kernel's parameters and shared memory, too.
     """
     _Launching.start = _Launching.now = staticmethod(core.launch)
     checked: set[Any] = set()
 
     def launch(stream: Any, config: Any, kernel: Any, *kernel_args: Any) -> None:
         if kernel not in checked:
-            _check(kernel, kernel_args)
+            _check(kernel, config, kernel_args)
             checked.add(kernel)
         _Launching.now(stream, config, kernel, *kernel_args)
 
     core.launch = launch
 
 
-def _check(kernel: Any, arguments: Sequence[Any]) -> None:
+def _check(kernel: Any, config: Any, arguments: Sequence[Any]) -> None:
     try:
         name, sizes = _name(kernel), [size for _, size in kernel.arguments_info]
+        most_shared = kernel.attributes.max_dynamic_shared_size_bytes
     except Exception:  # a driver that does not know: the launch must happen all the same
         return
+    parameters.check_shared(config.shmem_size, most_shared)
     parameters.check(name, sizes, arguments)
 
 

@@ -71,6 +71,15 @@ def check(kernel: str, sizes: Sequence[int], arguments: Sequence[Any]) -> None:
             )
 
 
+def check_shared(asked: int, allowed: int) -> None:
+    """Raise LaunchRefused for a launch with more dynamic shared memory, in bytes, than allowed."""
+    if asked > allowed:
+        raise LaunchRefused(
+            f"the launch asks for {asked:,} bytes of shared memory, and the kernel may have "
+            f"{allowed:,}: driver.cuKernelSetAttribute allows more"
+        )
+
+
 def _size(argument: Any) -> int | None:
     if isinstance(argument, bool):
         return 1

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from dataclasses import dataclass, field, fields
-from types import SimpleNamespace
 from typing import Any
 
 from cuda import core
+from cuda.bindings import driver
 from cuda.core import _kernel_arg_handler
 
 from grader.backends.cuda import parameters, programs
@@ -38,6 +38,7 @@ OPTIONS = (
     *("builtin_initializer_list", "debug", "device_code_optimize", "disable_warnings"),
 )
 HARMLESS = ("name", "arch", "include_path", "use_bundled_headers", "no_display_error_number")
+SHARED = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 Capability = namedtuple("Capability", "major minor")
 
 
@@ -107,6 +108,10 @@ class LaunchConfig(core.LaunchConfig):  # type: ignore[misc]
             self.cluster = core.LaunchConfig(grid=cluster, block=1).grid
 
 
+class KernelAttributes(_OnlyOnGpu):
+    __slots__ = ()  # none can be set, as on a GPU
+
+
 @dataclass(frozen=True)
 class Kernel:
     """A kernel that was compiled, and is not loaded."""
@@ -115,7 +120,11 @@ class Kernel:
     program: Program
     names: tuple[str, ...]
     sizes: tuple[int, ...]
-    attributes: Any = field(default_factory=SimpleNamespace, compare=False)
+    attributes = KernelAttributes()
+
+    @property
+    def handle(self) -> Kernel:
+        return self
 
 
 class ObjectCode(_OnlyOnGpu):
@@ -155,13 +164,23 @@ class Program(programs.Program):
 
 @dataclass
 class Launched:
-    """The launches since the last call began."""
+    """The launches since the last call began, and the shared memory that kernels may ask for."""
 
     kernels: dict[tuple[Kernel, int, int], None] = field(default_factory=dict)
     count: int = 0
+    most_shared: dict[Kernel, int] = field(default_factory=dict)  # bytes
 
 
 launched = Launched()
+
+
+def set_kernel_attribute(attribute: Any, value: int, kernel: Kernel, device: Any) -> tuple[Any]:
+    """Note how much shared memory a launch of this kernel may ask for, in bytes."""
+    if attribute == SHARED:
+        if value > PROPERTIES["max_shared_memory_per_block_optin"]:
+            return (driver.CUresult.CUDA_ERROR_INVALID_VALUE,)
+        launched.most_shared[kernel] = value
+    return (driver.CUresult.CUDA_SUCCESS,)
 
 
 def launch(stream: Any, config: Any, kernel: Kernel, *arguments: Any) -> None:
@@ -171,6 +190,7 @@ def launch(stream: Any, config: Any, kernel: Kernel, *arguments: Any) -> None:
     threads = math.prod(config.block)
     if threads > MOST_THREADS:
         raise LaunchRefused(f"a block has {threads:,} threads, and a GPU takes {MOST_THREADS:,}")
+    parameters.check_shared(config.shmem_size, launched.most_shared.get(kernel, 48 << 10))
     _kernel_arg_handler.ParamHolder(arguments)
     parameters.check(kernel.name, kernel.sizes, arguments)
     launched.kernels[kernel, threads, config.shmem_size] = None

@@ -111,13 +111,23 @@ def test_clusters_with_shared_memory_of_a_launch_are_compiled(tmp_path: Path):
         tmp_path,
         "block=THREADS)",
         "block=THREADS, cluster=2, shmem_size=100 << 10)\n"
-        "    compiled(x.dtype).attributes.max_dynamic_shared_size_bytes = 100 << 10",
+        "    from cuda.bindings import driver\n"
+        "    most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES\n"
+        "    driver.cuKernelSetAttribute(most, 100 << 10, compiled(x.dtype).handle, 0)",
     )
     code, _, steps = graded(kernel)
     assert (code, steps["compile"]["outcome"]) == (3, "pass")
     required = [one for one in steps["compile"]["compiled"] if one["required"]]
     assert {one["shared_bytes"] for one in required} == {100 << 10}
     assert {one["blocks"] for one in required} == {2}
+
+
+def test_shared_memory_that_was_not_allowed_is_refused(tmp_path: Path):
+    """As on a GPU, whose driver says only that a value is invalid."""
+    kernel = changed(tmp_path, "block=THREADS)", "block=THREADS, shmem_size=100 << 10)")
+    code, _, steps = graded(kernel)
+    assert (code, steps["correctness"]["failure"]["kind"]) == (1, "launch_refused")
+    assert "cuKernelSetAttribute" in steps["correctness"]["failure"]["message"]
 
 
 def test_an_error_of_the_compiler_fails_at_the_learners_line():

@@ -21,7 +21,12 @@ class Kernel:
 
     handle = 7
     arguments_info = ((0, 8), (8, 4))
-    attributes = SimpleNamespace(num_regs=20, local_size_bytes=0, shared_size_bytes=1024)
+    attributes = SimpleNamespace(
+        num_regs=20,
+        local_size_bytes=0,
+        shared_size_bytes=1024,
+        max_dynamic_shared_size_bytes=48 << 10,
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +67,13 @@ def test_a_withheld_kernel_is_not_started(started):
     assert (record.launches, started) == (1, [])
     launch("stream", CONFIG, Kernel(), 1, 2)
     assert len(started) == 1
+
+
+def test_a_first_launch_asks_for_no_more_shared_memory_than_the_kernel_may_have(started):
+    large = SimpleNamespace(block=(64, 2, 1), shmem_size=49153)
+    with pytest.raises(LaunchRefused, match="asks for 49,153 bytes of shared memory"):
+        core.launch("stream", large, Kernel(), 1, 2)
+    assert started == []
 
 
 def test_a_first_launch_is_held_to_the_kernels_parameters(started, monkeypatch):

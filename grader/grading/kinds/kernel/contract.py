@@ -14,6 +14,7 @@ _ROLES = {
     "inout": "read and overwritten",
     "scalar": "a Python number",
 }
+SEED = "the seed of the kernel's random numbers"
 
 
 def sections(spec: Spec) -> Sections:
@@ -31,7 +32,8 @@ def _arguments(spec: Spec) -> Iterator[tuple[str, str]]:
             shape = ", of a shape that follows from the inputs'"
         like = f", shape of {argument.like}" if argument.like else ""
         dtype = f", {argument.dtype}" if argument.dtype else ""
-        yield argument.name, f"{_ROLES[argument.role]}{shape}{like}{dtype}"
+        role = SEED if argument.seeds else _ROLES[argument.role]
+        yield argument.name, f"{role}{shape}{like}{dtype}"
     yield "dtypes", ", ".join(spec.dtypes)
     if spec.strided:
         yield "rows", "may lie further apart than they are long: use the strides"

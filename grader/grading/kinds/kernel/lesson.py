@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grader.grading.kind import Rows
+from grader.grading.kinds.kernel.contract import SEED
 from grader.model import Argument, Spec
 
 _ROLES = {
@@ -14,13 +15,15 @@ _ROLES = {
 
 
 def table(spec: Spec) -> Rows:
-    yield "entry", f"`{spec.signature}`"
-    yield from ((f"`{argument.name}`", _argument(argument)) for argument in spec.arguments)
-    yield "dtypes", ", ".join(spec.dtypes)
+    for one in spec.entries:
+        yield "entry", f"`{one.signature}`"
+        yield from ((f"`{argument.name}`", _argument(argument)) for argument in one.arguments)
+        yield "dtypes", ", ".join(one.dtypes)
     yield "returns", "nothing"
 
 
 def _argument(argument: Argument) -> str:
     like = f", shape of `{argument.like}`" if argument.like else ""
     dtype = f", {argument.dtype}" if argument.dtype else ""
-    return f"{_ROLES[argument.role]}{like}{dtype}"
+    role = SEED if argument.seeds else _ROLES[argument.role]
+    return f"{role}{like}{dtype}"

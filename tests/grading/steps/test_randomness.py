@@ -1,0 +1,262 @@
+"""What kernels draw: tests/courses/draws has a dropout, and each way to draw wrongly."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from messages import text_of
+from one_step import one_step
+from specs import with_spec
+from syrupy.assertion import SnapshotAssertion
+
+from grader.course import catalog
+from grader.course.catalog import Exercise
+from grader.grading.kinds.kernel.contract import sections
+from grader.grading.plan import has_step
+from grader.grading.steps.randomness import words
+from grader.model.arguments import MOST_SEED, Inputs, scalar, seed
+from grader.model.cases import Case
+from grader.model.errors import BrokenExercise
+from grader.model.outcomes import Outcome
+from grader.model.randomness import Choice
+from grader.model.results import Step
+from grader.sandbox.fork_servers import ForkServers
+from grader.sandbox.remote_kernel import check_scalars
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[3]
+COURSE = Path(__file__).parents[2] / "courses" / "draws"
+DROPOUT = catalog.find(COURSE, "01_dropout_residual")
+WRONG = {
+    file.stem.removeprefix("wrong_"): file
+    for file in DROPOUT.wrong_kernels
+    if "Rejected at: randomness" in file.read_text()
+}
+# A pattern that needs few elements to be seen; the solution has the spec's own case.
+SMALL = Case((32, 512), "float32")
+LARGE = {"close_rate"}
+
+
+def with_case_of(exercise: Exercise, case: Case) -> Exercise:
+    spec = exercise.spec
+    return with_spec(exercise, replace(spec, random=replace(spec.random, case=case)))
+
+
+@pytest.fixture(scope="module")
+def steps(fork_servers: ForkServers) -> Mapping[str, Step]:
+    """The step of each wrong kernel, and of the solution."""
+    files = {"solution": DROPOUT.solution, **WRONG}
+    few = with_case_of(DROPOUT, SMALL)
+    return {
+        name: one_step(
+            "randomness",
+            DROPOUT if name in {"solution", *LARGE} else few,
+            file,
+            fork_servers,
+            device="cpu",
+        )
+        for name, file in files.items()
+    }
+
+
+def test_the_solution_passes(steps: Mapping[str, Step]):
+    step = steps["solution"]
+    assert step.outcome is Outcome.PASS
+    assert step.summary.startswith("128×1024 float32: 0.")
+    assert "of 524,288 elements with 4 seeds" in step.summary
+
+
+KINDS = {
+    "rate": ("share", "dropped, and the exercise asks for"),
+    "close_rate": ("share", "dropped, and the exercise asks for"),
+    "same_rows": ("not_random", "each row of out has the same mask"),
+    "same_blocks": ("not_random", "come again in out after each 128 elements"),
+    "one_number_for_two": ("not_random", "side by side always take the same choice"),
+    "evenly_spaced": ("not_random", "are not independent"),
+    "ignores_seed": ("not_random", "another seed gave the same choices"),
+    "first_mask": ("not_random", "another seed gave the same choices"),
+    "low_bits": ("not_random", "another seed gave the same choices"),
+    "seed_added": ("not_random", "1 place further"),
+    "bits_of_x": ("not_random", "depend on the inputs' values"),
+    "counter": ("not_reproducible", "a second call changed out"),
+    "address": ("not_reproducible", "in a new process, at other addresses"),
+}
+
+
+def test_each_wrong_kernel_has_its_reason_here():
+    assert KINDS.keys() == WRONG.keys()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_wrong_kernel_fails_for_its_reason(steps: Mapping[str, Step], name: str):
+    kind, reason = KINDS[name]
+    step = steps[name]
+    assert (step.outcome, step.failure and step.failure.kind) == (Outcome.FAIL, kind)
+    assert reason in step.failure.message
+    assert "seed=" in step.failure.replay
+
+
+def test_the_words(snapshot: SnapshotAssertion):
+    tests = {
+        "row": words.of_tests([_test("lag", 1024)], "out", (128, 1024), ("dropped", "kept")),
+        "rows": words.of_tests([_test("lag", 2048)], "out", (128, 1024), ("dropped", "kept")),
+        "run": words.of_tests([_test("run", 64, 9)], "out", (128, 1024), ("dropped", "kept")),
+        "columns": words.of_tests(
+            [_test("residue", 1024, 9)], "out", (128, 1024), ("dropped", "kept")
+        ),
+        "seeds": words.of_tests([_test("seeds", 0, 9)], "out", (8192,), ("dropped", "kept")),
+        "never": words.of_tests([_test("share", 0), _test("lag", 1)], "out", (9,), ("a", "b")),
+    }
+    assert {name: text_of(failure) for name, failure in tests.items()} == snapshot
+
+
+def _test(what: str, width: int, count: int = 0) -> words.RandomnessTest:
+    return words.RandomnessTest(what, 0, width, count, 100, 0.1, -99.0, (5, 6))
+
+
+# -- the other steps
+
+
+def test_elements_are_held_to_their_choices(fork_servers: ForkServers):
+    file = DROPOUT.solution.with_name("wrong_rescale.py")
+    step = one_step("correctness", DROPOUT, file, fork_servers, device="cpu")
+    failure = step.failure
+    assert (step.outcome, failure.kind) == (Outcome.FAIL, "value")
+    assert failure.message.endswith("is neither dropped nor kept")
+    assert "if dropped or" in failure.expected
+    assert failure.cause == "not_rescaled"
+
+
+def test_the_solution_passes_where_calls_are_counted(fork_servers: ForkServers):
+    for name in ("correctness", "traffic", "memory"):
+        step = one_step(name, DROPOUT, DROPOUT.solution, fork_servers, device="cpu")
+        assert step.outcome is Outcome.PASS, step
+
+
+@pytest.mark.parametrize("pretended", ["first_input", "lower_precision", "constant_mean"])
+def test_outputs_without_work_are_rejected(fork_servers: ForkServers, pretended: str):
+    step = one_step(
+        "correctness", DROPOUT, DROPOUT.solution, fork_servers, device="cpu", pretend=pretended
+    )
+    assert (step.outcome, "rejected by each" in step.summary) == (Outcome.FAIL, True)
+
+
+def test_nothing_but_drops_is_rejected_although_each_element_may_be_dropped(
+    fork_servers: ForkServers,
+):
+    """Without a residual the output that drops all is zeros: no work, and each element is right."""
+    spec = DROPOUT.spec
+    plain = replace(
+        spec,
+        random=replace(
+            spec.random,
+            choices=(
+                Choice(
+                    name="dropped",
+                    probability=lambda inputs: inputs["p"],
+                    reference=lambda inputs: {"out": inputs["x"] * 0},
+                ),
+                Choice(
+                    name="kept",
+                    probability=lambda inputs: 1 - inputs["p"],
+                    reference=lambda inputs: {"out": inputs["x"] / (1 - inputs["p"])},
+                ),
+            ),
+        ),
+    )
+    step = one_step(
+        "correctness",
+        with_spec(DROPOUT, plain),
+        DROPOUT.solution,
+        fork_servers,
+        device="cpu",
+        pretend="zeros",
+    )
+    assert (step.outcome, "rejected by each" in step.summary) == (Outcome.FAIL, True)
+
+
+def test_a_check_in_real_processes_replays_by_its_case():
+    """The case holds all that the seed is drawn from: the same seed fails a second time."""
+    command = [sys.executable, "-m", "grader.cli", "check", DROPOUT.name, "--json"]
+    command += ["--device", "cpu", "--kernel", str(WRONG["ignores_seed"])]
+    messages = []
+    case: list[str] = []
+    for _ in range(2):
+        done = subprocess.run([*command, *case], cwd=COURSE, capture_output=True, text=True)
+        assert done.returncode == 1, done.stderr
+        result = json.loads(done.stdout)
+        failure = next(s for s in result["steps"] if s["name"] == "randomness")["failure"]
+        messages.append(failure["message"])
+        case = ["--case", failure["replay"].split("--case ")[1].strip("'")]
+    assert messages[0] == messages[1]
+
+
+# -- the spec
+
+
+def test_only_an_exercise_that_draws_has_the_step():
+    assert has_step(DROPOUT.spec, "randomness")
+    assert not has_step(catalog.find(ROOT, "04_online_softmax").spec, "randomness")
+
+
+def test_a_seed_is_named_as_one():
+    rows = dict(next(iter(sections(DROPOUT.spec)))[1])
+    assert rows["seed"] == "the seed of the kernel's random numbers, int"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"random": None}, "needs one seed"),
+        ({"arguments": DROPOUT.spec.arguments[:3] + DROPOUT.spec.arguments[4:]}, "needs one seed"),
+        ({"random": replace(DROPOUT.spec.random, choices=())}, "fewer than two choices"),
+    ],
+)
+def test_a_spec_that_does_not_fit_is_refused(changes: dict[str, object], message: str):
+    with pytest.raises(ValueError, match=message):
+        replace(DROPOUT.spec, **changes)
+
+
+def test_a_seed_out_of_range_is_the_exercises_fault():
+    spec = replace(DROPOUT.spec, arguments=(seed("seed"), DROPOUT.spec.arguments[-1]))
+    inputs: Inputs = {"seed": MOST_SEED + 1, "out": torch.zeros(1)}
+    with pytest.raises(BrokenExercise, match="seed is 2147483648"):
+        check_scalars(spec, inputs)
+    check_scalars(spec, {**inputs, "seed": MOST_SEED})
+
+
+def test_probabilities_that_are_not_one_together_are_the_exercises_fault(
+    fork_servers: ForkServers,
+):
+    spec = DROPOUT.spec
+    dropped, kept = spec.random.choices
+    wrong = replace(kept, probability=lambda inputs: 1.0)
+    broken = replace(spec, random=replace(spec.random, choices=(dropped, wrong)))
+    step = one_step(
+        "correctness", with_spec(DROPOUT, broken), DROPOUT.solution, fork_servers, device="cpu"
+    )
+    assert (step.outcome, "its choices have the probabilities" in step.failure.message) == (
+        Outcome.ERROR,
+        True,
+    )
+
+
+def test_a_number_is_no_seed():
+    assert (scalar("n", "int").seeds, seed("n").seeds) == (False, True)
+
+
+def test_the_page_shows_the_spec_of_the_course():
+    page = (ROOT / "docs" / "randomness.md").read_text(encoding="utf-8")
+    spec = " ".join((DROPOUT.folder / "spec.py").read_text(encoding="utf-8").split())
+    shown = page[page.index("        random=") : page.index("        ...\n    )")]
+    assert " ".join(shown.split()) in spec
+    assert len(DROPOUT.wrong_kernels) == 14
+    assert "fourteen wrong kernels" in " ".join(page.split())
