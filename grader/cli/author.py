@@ -48,10 +48,10 @@ def write_stubs(
     if check:
         drifted = [one for one in exercises if stubs.drifted(one, _maker(one))]
         if drifted:
-            files = ", ".join(f"{one.name}/{one.file}" for one in drifted)
+            files = ", ".join(f"{one.name}: {one.file}" for one in drifted)
             again = " ".join(dict.fromkeys(one.name for one in drifted))
             raise BrokenExercise(
-                f"{files}: it differs from the stub of its solution.",
+                f"{files} differs from the stub of its solution.",
                 f"`grader stub {again} --force` writes it again.",
             )
         typer.echo(f"{counted(len(exercises), 'stubs')}, each as its solution makes it.")
