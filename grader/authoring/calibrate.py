@@ -26,7 +26,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from grader.course import Exercise, rejected_at
+from grader.course import Exercise, rejected_at, rejected_entry
 from grader.grading import Options, check
 from grader.machine import devices
 from grader.model import (
@@ -125,7 +125,8 @@ def _kernels(exercise: Exercise) -> Iterator[Path]:
             "Write the solution: gates are set from its speed.",
         )
     yield exercise.solution
-    yield from (k for k in exercise.wrong_kernels if rejected_at(k) == "speed")
+    slow = [k for k in exercise.wrong_kernels if rejected_at(k) == "speed"]
+    yield from (k for k in slow if exercise.entry is None or rejected_entry(k) == exercise.entry)
 
 
 def calibration(exercise: Exercise, results: dict[str, list[Result]]) -> Calibration:

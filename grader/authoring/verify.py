@@ -21,7 +21,7 @@ from pathlib import Path
 from grader import backends
 from grader.authoring import mutants, survivors
 from grader.authoring.mutants import Mutant
-from grader.course import Exercise, needs_simulator, rejected_at, text_of
+from grader.course import Exercise, needs_simulator, rejected_at, rejected_entry, text_of
 from grader.grading import Options, check, has_step, kind_of, steps_of
 from grader.machine import devices
 from grader.model import (
@@ -139,7 +139,7 @@ def _reporter(progress: Callable[[str], None], total: int) -> Callable[[_Trial],
     reported, lock = set[str](), threading.Lock()
 
     def report(trial: _Trial) -> None:
-        name = f"{trial.request.exercise.name} {trial.kernel}"
+        name = f"{_exercise_of(trial).name} {trial.kernel}"
         with lock:
             if name not in reported:
                 reported.add(name)
@@ -162,13 +162,18 @@ def _verify(
             lambda result: report(next(ended)),
         )
     except GraderError as error:
-        of_one = itertools.groupby(trials, key=lambda trial: trial.request.exercise)
+        of_one = itertools.groupby(trials, key=_exercise_of)
         groups = [(exercise, list(some)) for exercise, some in of_one]
         if len(groups) == 1:
             broken(groups[0][0], error)
             return []
         return [one for _, some in groups for one in _verify(some, report, broken)]
     return [_judged(trial, result) for trial, result in zip(trials, results, strict=True)]
+
+
+def _exercise_of(trial: _Trial) -> Exercise:
+    """Return the exercise of a trial that may grade one entry of it."""
+    return Exercise(trial.request.exercise.folder)
 
 
 def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) -> list[_Trial]:
@@ -201,29 +206,42 @@ def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
             "wrong", kernel.stem, _rejecting_step(exercise, kernel), request_for(kernel, where)
         )
 
-    def no_work(pretended: str) -> _Trial:
+    def no_work(part: Exercise, pretended: str) -> _Trial:
         options = Options(seed=NO_WORK_SEED, device=device, shrink=False, pretend=pretended)
-        request = check.Request(exercise, exercise.solution, options)
-        return _Trial("no_work", pretended, "correctness", request)
+        request = check.Request(part, part.solution, options)
+        name = pretended if part.entry is None else f"{pretended} of {part.entry}"
+        return _Trial("no_work", name, "correctness", request)
 
     kind = kind_of(exercise.any_spec)
     return [
         _Trial("stub", "stub", "not_started", request_for(stub)),
         _Trial("solution", "solution", "pass", request_for(exercise.solution)),
         *(wrong(kernel) for kernel in exercise.wrong_kernels),
-        *(no_work(name) for name in kind.no_work(exercise.any_spec)),
+        # Of each entry, because one that is rejected would hide another that is not.
+        *(no_work(part, n) for part in exercise.parts for n in kind.no_work(part.any_spec)),
     ]
 
 
 def _rejecting_step(exercise: Exercise, kernel: Path) -> str:
-    """Return the step that a file names. Raises BrokenExercise for an unknown one."""
-    name = rejected_at(kernel)
+    """Return the step that a file names, such as `speed` or `speed of backward`.
+
+    Raises BrokenExercise for an unknown step or entry.
+    """
+    name, entry = rejected_at(kernel), rejected_entry(kernel)
+    entries = [part.entry for part in exercise.parts]
+    if entry is not None and entry not in entries:
+        raise BrokenExercise(
+            f"{kernel} names the entry {entry!r}, which its exercise does not have.",
+            f"Its entries are {', '.join(map(str, entries))}."
+            if exercise.any_spec.entries[1:]
+            else "Write `Rejected at:` and the step alone: the exercise has one entry.",
+        )
     if not has_step(exercise.any_spec, name):
         raise BrokenExercise(
             f"{kernel} names the step {name!r}, which its exercise does not have.",
             f"Its steps are {', '.join(step.name for step in steps_of(exercise.any_spec))}.",
         )
-    return name
+    return name if entry is None else f"{name} of {entry}"
 
 
 def _mutant_trials(
@@ -257,10 +275,12 @@ def _mutant_trials(
 
 
 def _judged(trial: _Trial, result: Result) -> Verified:
-    exercise = trial.request.exercise
+    exercise = _exercise_of(trial)
     actual = _actual(result)
     rejected = trial.expected == REJECTED and result.status is Status.FAIL
-    ok = rejected or actual == trial.expected or _took_too_long(trial, result)
+    # Of several entries a file need not name the one that is rejected.
+    as_expected = trial.expected in (actual, actual.partition(" of ")[0])
+    ok = rejected or as_expected or _took_too_long(trial, result)
     return Verified(
         exercise=exercise.name,
         kind=trial.kind,
@@ -319,7 +339,14 @@ def _advice(exercise: Exercise, trial: _Trial, result: Result) -> str:
 
 
 def _actual(result: Result) -> str:
-    """Return `pass`, `not_started`, the rejecting step, or the status of a grader's fault."""
+    """Return `pass`, `not_started`, the rejecting step, or the status of a grader's fault.
+
+    Of several entries, the step is that of the first one that failed, such as `speed of backward`.
+    """
     if result.status is not Status.FAIL:
         return result.status.value
+    for one in result.entries:
+        if one.status is Status.FAIL:
+            failed = next((s.name for s in one.steps if s.outcome is Outcome.FAIL), "load")
+            return f"{failed} of {one.entry}"
     return next((s.name for s in result.steps if s.outcome is Outcome.FAIL), "load")

@@ -132,6 +132,10 @@ def _as_shown(result: Result, target: Target) -> Result:
             "message": message,
             "kernel": result.kernel.model_copy(update={"path": target.shown}),
             "steps": tuple(map(step_as_shown, result.steps)),
+            "entries": tuple(
+                one.model_copy(update={"steps": tuple(map(step_as_shown, one.steps))})
+                for one in result.entries
+            ),
         }
     )
 

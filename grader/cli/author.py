@@ -191,6 +191,7 @@ def _propose_gates(names: list[str] | None, every: bool, runs: int | None, json:
     from grader.reports import calibration
 
     exercises = _with_solutions(names, every)
+    exercises = [part for exercise in exercises for part in exercise.parts]
     if every:  # the speed of puzzles is not graded
         exercises = with_step(exercises, "speed")
     if not exercises:

@@ -89,7 +89,7 @@ def check(
     json: options.Json = False,
 ) -> None:
     """Grade kernels: whether they are right, and how fast they are."""
-    exercises = options.selected(names, every)
+    exercises = options.selected(names, every, catalog.find_entry)
     if hardened and sanitize:
         raise UsageError(
             "--sanitize runs the kernel under a tool that does not work behind the "
@@ -251,7 +251,7 @@ def show(
     ] = None,
 ) -> None:
     """Show the contract of an exercise, or draw what the threads or programs of a kernel do."""
-    exercise = catalog.find(catalog.find_root(), name)
+    exercise = catalog.find_entry(catalog.find_root(), name)
     if trace:
         _show_trace(exercise, options.kernel_file(exercise, kernel, solution), case, html)
         return

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from grader.cli import options, say
+from grader.course import catalog
 from grader.model import UsageError
 
 
@@ -34,7 +35,7 @@ def bench(
     json: options.Json = False,
 ) -> None:
     """Compare a kernel with torch and the solution, over a range of sizes, on a GPU."""
-    (exercise,) = options.selected([name], False)
+    (exercise,) = options.selected([name], False, catalog.find_entry)
     _ = exercise.spec.timed  # a puzzle raises, before a missing GPU does
     if plot is not None:
         from grader.reports import plots
@@ -73,7 +74,7 @@ def lint(
     if sarif and json:
         raise UsageError("--sarif and --json are two forms of one output.", "Give only one.")
     from grader.authoring.lint import review
-    from grader.course import catalog, use_extensions
+    from grader.course import use_extensions
     from grader.reports import lint
     from grader.reports import sarif as log
 

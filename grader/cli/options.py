@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -49,8 +49,15 @@ def in_bytes(gibibytes: float | None) -> int | None:
     return None if gibibytes is None else int(gibibytes * 2**30)
 
 
-def selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:
-    """Return the exercises that a command line names, each once. Raises UsageError."""
+def selected(
+    names: Sequence[str] | None,
+    every: bool,
+    find: Callable[[Path, str], Exercise] = catalog.find,
+) -> list[Exercise]:
+    """Return the exercises that a command line names, each once. Raises UsageError.
+
+    With `catalog.find_entry`, a name may also be that of one entry of a file with several.
+    """
     if every and names:
         raise UsageError("--all and names of exercises exclude each other.", "Give only one.")
     if not every and not names:
@@ -58,12 +65,10 @@ def selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:
             "No exercise is named.", "Name one (`grader list` shows them), or give --all."
         )
     root = catalog.find_root()
-    chosen = (
-        catalog.exercises(root) if every else [catalog.find(root, name) for name in names or ()]
-    )
+    chosen = catalog.exercises(root) if every else [find(root, name) for name in names or ()]
     if not chosen:
         raise UsageError(f"The course in {root} has no exercises.", "Add a folder with a spec.py.")
-    return list({exercise.folder: exercise for exercise in chosen}.values())
+    return list({exercise.name: exercise for exercise in chosen}.values())
 
 
 def kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:

@@ -8,6 +8,7 @@ from .catalog import Exercise as Exercise
 from .catalog import load_spec as load_spec
 from .catalog import needs_simulator as needs_simulator
 from .catalog import rejected_at as rejected_at
+from .catalog import rejected_entry as rejected_entry
 from .catalog import text_of as text_of
 from .comments import without_comments as without_comments
 from .extensions import EXTENSIONS as EXTENSIONS

@@ -25,13 +25,21 @@ COMMENTARY = "commentary.md"  # beside a solution, and where it is published
 
 @dataclass(frozen=True)
 class Exercise:
-    """One folder with a `spec.py`."""
+    """One folder with a `spec.py`, or with `entry` one of several entries of its file."""
 
     folder: Path
+    entry: str | None = None
 
     @property
     def name(self) -> str:
-        return self.folder.name
+        """The folder's name, and behind a colon the entry's: what a command line takes."""
+        return self.folder.name if self.entry is None else f"{self.folder.name}:{self.entry}"
+
+    @property
+    def parts(self) -> tuple[Exercise, ...]:
+        """Each entry of a file with several, else this exercise alone; each is graded by itself."""
+        names = _entry_names(self.any_spec)
+        return tuple(Exercise(self.folder, name) for name in names) if names else (self,)
 
     @property
     def root(self) -> Path:
@@ -52,7 +60,7 @@ class Exercise:
 
     @property
     def answers(self) -> Path:
-        return self.root / "solutions" / self.name
+        return self.root / "solutions" / self.folder.name
 
     @property
     def solution(self) -> Path:
@@ -73,18 +81,42 @@ class Exercise:
 
     @cached_property
     def any_spec(self) -> BaseSpec:
-        """The SPEC in spec.py, of whatever kind. Raises BrokenExercise when it is missing or wrong.
+        """The SPEC in spec.py, of whatever kind, or the one of `entry`.
 
+        Raises BrokenExercise when it is missing or wrong, and UsageError for an unknown entry.
         Reading it also loads the course's `extensions/`.
         """
         use_extensions(self.root)
-        return load_spec(self.folder / "spec.py")
+        spec = load_spec(self.folder / "spec.py")
+        if self.entry is None:
+            return spec
+        names = _entry_names(spec)
+        if self.entry not in names:
+            raise UsageError(
+                f"{self.folder.name} has no entry {self.entry!r}.",
+                f"Its entries are {', '.join(names)}." if names else "It has only one: name none.",
+            )
+        return spec.entries[names.index(self.entry)]
 
     @property
     def spec(self) -> Spec:
-        """The SPEC of an exercise whose kind is `kernel`.
+        """The SPEC of an exercise whose kind is `kernel`, with one entry.
 
-        Raises BrokenExercise as `any_spec` does, and UsageError for an exercise of another kind.
+        Raises BrokenExercise as `any_spec` does, and UsageError for an exercise of another kind,
+        or where one of several entries must be named.
+        """
+        if names := _entry_names(self.any_spec):
+            raise UsageError(
+                f"{self.name} has {len(names)} entries: {', '.join(names)}.",
+                f"Name one of them, such as {self.name}:{names[0]}.",
+            )
+        return self.whole_spec
+
+    @property
+    def whole_spec(self) -> Spec:
+        """The SPEC of an exercise whose kind is `kernel`, with all its entries.
+
+        Raises as `spec` does, except for several entries.
         """
         if not isinstance(self.any_spec, Spec):
             raise UsageError(
@@ -92,6 +124,10 @@ class Exercise:
                 "Name an exercise whose `grader show` names a backend.",
             )
         return self.any_spec
+
+
+def _entry_names(spec: BaseSpec) -> list[str]:
+    return [one.entry for one in spec.entries] if isinstance(spec, Spec) and spec.also else []
 
 
 def load_spec(path: Path) -> BaseSpec:
@@ -123,7 +159,7 @@ def load_spec(path: Path) -> BaseSpec:
 def _must_fit(spec: Spec, path: Path) -> None:
     broken = f"The exercise {path.parent.name} is broken: {path}:"
     try:
-        fault = misfit(spec)
+        fault = next(filter(None, map(misfit, spec.entries)), None)
     except BrokenExercise as error:  # there is no such backend
         raise BrokenExercise(f"{broken} {error.message}", error.next_step) from None
     if fault is not None:
@@ -160,8 +196,8 @@ def exercises(root: Path) -> list[Exercise]:
 
 
 def following(exercise: Exercise) -> Exercise | None:
-    known = exercises(exercise.root)
-    behind = known[known.index(exercise) + 1 :] if exercise in known else []
+    known, whole = exercises(exercise.root), Exercise(exercise.folder)
+    behind = known[known.index(whole) + 1 :] if whole in known else []
     return behind[0] if behind else None
 
 
@@ -190,6 +226,23 @@ def find(root: Path, query: str) -> Exercise:
         f"There is no exercise named {query!r}.",
         f"Did you mean {' or '.join(close)}?" if close else "`grader list` shows them all.",
     )
+
+
+def find_entry(root: Path, query: str) -> Exercise:
+    """Return what `find` does, or for such as `13_rmsnorm:backward` that entry of the exercise.
+
+    Raises UsageError as `find` does, and for an entry that the exercise does not have.
+    """
+    name, colon, entry = query.partition(":")
+    exercise = find(root, name if colon else query)
+    if not colon:
+        return exercise
+    spec = exercise.whole_spec
+    if not spec.also and entry == spec.entry:
+        return exercise
+    named = Exercise(exercise.folder, entry)
+    _ = named.any_spec  # raises where there is no such entry
+    return named
 
 
 def _numbered(known: Sequence[Exercise], query: str) -> list[Exercise]:
@@ -253,3 +306,9 @@ def rejected_at(kernel: Path) -> str:
             "Add a line `Rejected at: correctness` (or another step) to its docstring.",
         )
     return match.group(1)
+
+
+def rejected_entry(kernel: Path) -> str | None:
+    """Read which of several entries must be rejected, as in `Rejected at: speed of backward`."""
+    match = re.search(r"^\W*Rejected at: \w+ of (\w+)", text_of(kernel), re.MULTILINE)
+    return None if match is None else match.group(1)

@@ -16,6 +16,7 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.grading import requests
@@ -26,10 +27,12 @@ from grader.model import CannotGrade, GraderError, Status
 from grader.sandbox import ForkServer
 
 if TYPE_CHECKING:
+    from grader.course import Exercise
     from grader.grading.answers import Answer, StepAnswer
     from grader.grading.plugin import Gradings
     from grader.grading.session import Grading
-    from grader.model import Result
+    from grader.grading.step import Step
+    from grader.model import Case, Result, Sanitized
     from grader.sandbox import ForkServers
 
 Send = Callable[["Answer"], None]
@@ -154,7 +157,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status | None:
-    from grader.grading import plugin, tracing
+    from grader.grading import entries, plugin, tracing
     from grader.grading.answers import ResultAnswer, TraceAnswer
     from grader.machine import choose_device
     from grader.sandbox import walls
@@ -164,19 +167,29 @@ def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status |
     runs_code = kind_of(exercise.any_spec).backend(exercise.any_spec) is not None
     if options.hardened and runs_code:
         for where in {device, "cpu"}:  # a GPU's kernels are simulated too
-            walls.require(fork_servers.walls(exercise, where))
-    gradings = plugin.Gradings(fork_servers, options, request.kernel, shared=True)
-    grading = gradings.of(exercise.folder)
+            walls.require(fork_servers.walls(exercise.parts[0], where))
+    gradings = plugin.Gradings(
+        fork_servers, options, request.kernel, shared=True, entry=exercise.entry
+    )
+    each = tuple(gradings.of(exercise.folder).values())
     if request.task == "trace":
-        with contextlib.closing(grading):
-            send(TraceAnswer(trace=tracing.trace_of(grading, options.case)))
+        with contextlib.closing(each[0]):
+            send(TraceAnswer(trace=tracing.trace_of(each[0], options.case)))
         return None
-    grading.on_step = lambda step: send(_step_answer(grading, step.name, step.slow))
-    result = _graded(gradings, grading)
-    send(ResultAnswer(result=result))
+    for grading in each:
+        grading.on_step = partial(_send_step, send, grading)
+    results = _graded(gradings, exercise)
+    whole = entries.together(exercise, results)
+    send(ResultAnswer(result=whole))
     if options.picture and runs_code:
-        _draw(grading, result, send)
-    return result.status
+        _draw_first(each, results, send)
+    return whole.status
+
+
+def _send_step(send: Send, grading: Grading, step: Step) -> None:
+    entry = grading.exercise.entry
+    name = step.name if entry is None else f"{entry} {step.name}"
+    send(_step_answer(grading, name, step.slow))
 
 
 def _step_answer(grading: Grading, step: str, slow: Callable[[Grading], str]) -> StepAnswer:
@@ -188,34 +201,46 @@ def _step_answer(grading: Grading, step: str, slow: Callable[[Grading], str]) ->
     return StepAnswer(step=step, why=why)
 
 
-def _graded(gradings: Gradings, grading: Grading) -> Result:
+def _graded(gradings: Gradings, exercise: Exercise) -> list[Result]:
+    """Grade the kernel file, and return a result for each entry."""
     import pytest
 
     from grader.grading import pytest_run, sanitize
     from grader.grading.result import result_of
 
-    options = grading.options
+    options, results = gradings.options, []
     sanitizer = sanitize.require(options.device) if options.sanitize else None
-    code, printed = pytest_run.run(gradings, grading)
+    code, printed = pytest_run.run(gradings, exercise)
     interrupted = code == pytest.ExitCode.INTERRUPTED
-    sanitized = () if sanitizer is None or interrupted else sanitize.sanitize(grading, sanitizer)
-    result = result_of(grading, interrupted, sanitized)
-    if options.debug:
-        print(*grading.tracebacks, sep="\n", end="", file=sys.stderr)
-    unfinished = result.status is Status.UNFINISHED and not options.leave_out
+    for grading in gradings.of(exercise.folder).values():
+        gradings.begin(grading)
+        sanitized: tuple[Sanitized, ...] = ()
+        if sanitizer is not None and not interrupted:
+            sanitized = sanitize.sanitize(grading, sanitizer)
+        results.append(result_of(grading, interrupted, sanitized))
+        if options.debug:
+            print(*grading.tracebacks, sep="\n", end="", file=sys.stderr)
+    unfinished = any(one.status is Status.UNFINISHED for one in results) and not options.leave_out
     if unfinished:  # a fault of ours: pytest knows more
         print(printed if options.debug else pytest_run.last_error(printed), file=sys.stderr)
-    return result
+    return results
 
 
-def _draw(grading: Grading, result: Result, send: Send) -> None:
-    """Send a trace of the failing case, if it shows the reason, after the result."""
-    from grader.grading import picture, slow, tracing
+def _draw_first(each: Sequence[Grading], results: Sequence[Result], send: Send) -> None:
+    """Send a trace of the first entry's failing case that shows the reason, after the result."""
+    from grader.grading import picture
+
+    for grading, result in zip(each, results, strict=True):
+        case = picture.case_of(result, grading.spec, grading.failing)
+        if case is not None:
+            _draw(grading, case, send)
+            return
+
+
+def _draw(grading: Grading, case: Case, send: Send) -> None:
+    from grader.grading import slow, tracing
     from grader.grading.answers import TraceAnswer
 
-    case = picture.case_of(result, grading.spec, grading.failing)
-    if case is None:
-        return
     send(_step_answer(grading, "picture", slow.simulated))
     try:
         with contextlib.closing(grading):

@@ -28,7 +28,7 @@ def steps_of(spec: BaseSpec) -> tuple[Step, ...]:
                 "Put them the other way round.",
             )
     joining = [s for s in known.values() if kind.name in s.kinds and s.name not in kind.steps]
-    return tuple(step for step in ordered(listed, joining) if step.applies(spec))
+    return tuple(step for step in ordered(listed, joining) if any(map(step.applies, spec.entries)))
 
 
 def ordered(listed: Iterable[Step], joining: Iterable[Step]) -> Sequence[Step]:
@@ -65,7 +65,15 @@ def _behind_needs(step: Step, order: Sequence[Step]) -> int:
 
 
 def points_of(spec: BaseSpec) -> Mapping[str, int]:
-    """Return the points of each step of the exercise. Raises BrokenExercise."""
+    """Return the points of each step of the exercise, those of its entries added up.
+
+    Raises BrokenExercise.
+    """
+    if len(spec.entries) > 1:
+        each = list(map(points_of, spec.entries))
+        return {
+            step.name: sum(points.get(step.name, 0) for points in each) for step in steps_of(spec)
+        }
     own = {step.name: step.points for step in steps_of(spec)}
     unknown = [name for name in spec.points if name not in own]
     if unknown:

@@ -7,7 +7,7 @@ this plugin wherever kernel-grader is installed.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,38 +27,59 @@ GRADINGS = pytest.StashKey["Gradings"]()
 
 
 class Gradings:
-    """The gradings of one run of pytest: a kernel file for each exercise that it collects.
+    """The gradings of one run of pytest: one for each entry of each exercise that it collects.
 
-    `kernel` names the file to grade instead of the exercise's own kernel.py. The fork servers are
-    closed at the end, unless they are `shared` with the next kernel.
+    `kernel` names the file to grade instead of the exercise's own kernel.py. With `entry`, only
+    this one of several is graded. The fork servers are closed at the end, unless they are `shared`
+    with the next kernel.
     """
 
     def __init__(
-        self, fork_servers: ForkServers, options: Options, kernel: Path | None, *, shared: bool
+        self,
+        fork_servers: ForkServers,
+        options: Options,
+        kernel: Path | None,
+        *,
+        shared: bool,
+        entry: str | None = None,
     ) -> None:
         self.fork_servers, self.options, self.kernel = fork_servers, options, kernel
-        self.shared = shared
-        self._by_folder: dict[Path, Grading] = {}
+        self.shared, self.entry = shared, entry
+        self._by_folder: dict[Path, dict[str | None, Grading]] = {}
 
-    def of(self, folder: Path) -> Grading:
+    def of(self, folder: Path) -> Mapping[str | None, Grading]:
+        """Return the gradings of a folder by their entries: None for a file with one entry."""
         from grader.grading.session import Grading
 
         if folder not in self._by_folder:
-            exercise = Exercise(folder)
-            kernel = self.kernel or exercise.kernel
-            self._by_folder[folder] = Grading(exercise, kernel, self.options, self.fork_servers)
+            kernel = self.kernel or Exercise(folder).kernel
+            self._by_folder[folder] = {
+                part.entry: Grading(part, kernel, self.options, self.fork_servers)
+                for part in Exercise(folder, self.entry).parts
+            }
         return self._by_folder[folder]
 
     def all(self) -> list[Grading]:
-        return list(self._by_folder.values())
+        return [one for gradings in self._by_folder.values() for one in gradings.values()]
+
+    def begin(self, grading: Grading) -> None:
+        """End the workers of all others, so that no call of one entry helps another's."""
+        for other in self.all():
+            if other is not grading:
+                other.close()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("grader", "kernel-grader")
     group.addoption("--kernel", help="grade this kernel file instead of the exercise's kernel.py")
+    group.addoption("--entry", help="grade only this one of a file's entries")
     group.addoption("--device", default="auto", choices=("auto", "cpu", "cuda"))
     group.addoption("--grader-seed", type=int, help="replay a run; default: a new seed")
     group.addoption("--case", help="try only this case, in the form that a failure shows")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "entry(name): a property of this entry, of several")
 
 
 def is_exercise(folder: Path) -> bool:
@@ -81,8 +102,26 @@ def _gradings(config: pytest.Config) -> Gradings:
             case=None if case is None else Case.parse(case),
         )
         path = kernel and Path(kernel).resolve()
-        config.stash[GRADINGS] = Gradings(ForkServers(), options, path, shared=False)
+        config.stash[GRADINGS] = Gradings(
+            ForkServers(), options, path, shared=False, entry=config.getoption("--entry")
+        )
     return config.stash[GRADINGS]
+
+
+def _grading_of(item: pytest.Item) -> Grading | None:
+    """Return the grading that an exercise's item belongs to; None if its entry is left out."""
+    of_folder = _gradings(item.config).of(item.path.parent)
+    if isinstance(item, StepItem):
+        return of_folder[item.entry]
+    first = next(iter(of_folder))
+    marked = item.get_closest_marker("entry")
+    return of_folder.get(first if marked is None else marked.args[0])
+
+
+def _known_grading(item: pytest.Item) -> Grading:
+    grading = _grading_of(item)
+    assert grading is not None, "items of entries that are left out are not run"
+    return grading
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -120,8 +159,10 @@ class SpecFile(pytest.File):
     """An exercise's spec.py, collected as the built-in steps."""
 
     def collect(self) -> Generator[StepItem, None, None]:
-        for step in _gradings(self.config).of(self.path.parent).order:
-            yield StepItem.from_parent(self, name=step.name, step=step)
+        for entry, grading in _gradings(self.config).of(self.path.parent).items():
+            for step in grading.order:
+                name = step.name if entry is None else f"{entry}: {step.name}"
+                yield StepItem.from_parent(self, name=name, step=step, entry=entry)
 
 
 class StepFailed(Exception):
@@ -129,16 +170,17 @@ class StepFailed(Exception):
 
 
 class StepItem(pytest.Item):
-    """One step of a check."""
+    """One step of a check, of one entry."""
 
-    def __init__(self, *, step: Step, **kwargs: Any) -> None:
+    def __init__(self, *, step: Step, entry: str | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.step = step
+        self.step, self.entry = step, entry
 
     def runtest(self) -> None:
         from grader.grading.recording import run
 
-        grading = _gradings(self.config).of(self.path.parent)
+        grading = _known_grading(self)
+        _gradings(self.config).begin(grading)
         done = run(grading, self.step)
         if done.outcome in (Outcome.SKIP, Outcome.NOT_RUN):
             pytest.skip(done.summary)
@@ -167,23 +209,30 @@ def _in_words(failure: Failure) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put an exercise's steps in their order, and its tests before the step that judges them."""
+    """Put an exercise's steps in their order, and its tests before the step that judges them.
 
-    def rank(item: pytest.Item) -> tuple[str, int, bool]:
-        order = _gradings(config).of(item.path.parent).order
-        at = [s is item.step if isinstance(item, StepItem) else s.runs_tests for s in order]
-        return str(item.path.parent), at.index(True), isinstance(item, StepItem)
+    The entries of a file come one after the other.
+    """
 
+    def rank(item: pytest.Item) -> tuple[str, int, int, bool]:
+        grading = _known_grading(item)
+        at = [s is item.step if isinstance(item, StepItem) else s.runs_tests for s in grading.order]
+        entry = list(_gradings(config).of(item.path.parent).values()).index(grading)
+        return str(item.path.parent), entry, at.index(True), isinstance(item, StepItem)
+
+    items[:] = [
+        item for item in items if not is_exercise(item.path.parent) or _grading_of(item) is not None
+    ]
     ours = [i for i, item in enumerate(items) if is_exercise(item.path.parent)]
     ranked = sorted((items[i] for i in ours), key=rank)
     for position, item in zip(ours, ranked, strict=True):
         items[position] = item
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def kernel(request: pytest.FixtureRequest) -> RemoteKernel:
     """Return the entry of the kernel file under test, as a callable that runs in a worker."""
-    return _gradings(request.config).of(request.path.parent).remote
+    return _known_grading(request.node).remote
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -191,7 +240,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         return
     from grader.grading.recording import unmet_need
 
-    grading = _gradings(item.config).of(item.path.parent)
+    grading = _known_grading(item)
+    _gradings(item.config).begin(grading)
     judged_by = next(step for step in grading.order if step.runs_tests)
     needed = unmet_need(grading, judged_by)
     if needed is not None:
@@ -209,7 +259,7 @@ def pytest_runtest_makereport(
     if call.when == "call" or (call.when == "setup" and report.failed):
         from grader.grading.session import TestRun
 
-        grading = _gradings(item.config).of(item.path.parent)
+        grading = _known_grading(item)
         error = call.excinfo.value if call.excinfo else None
         outcome, failure = _judged(item, grading, error)
         grading.tests.append(TestRun(_title(item), call.duration, outcome, failure))

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from grader.course import Exercise
 from grader.grading import plugin
-from grader.grading.session import Grading, TestRun
+from grader.grading.session import TestRun
 from grader.model import Failure, Outcome
 
 
-def run(gradings: plugin.Gradings, grading: Grading) -> tuple[pytest.ExitCode | int, str]:
-    """Run every step of the grading. Return how pytest ended, and what it printed."""
-    exercise, printed = grading.exercise, io.StringIO()
+def run(gradings: plugin.Gradings, exercise: Exercise) -> tuple[pytest.ExitCode | int, str]:
+    """Run every step of the exercise. Return how pytest ended, and what it printed."""
+    printed, seed = io.StringIO(), gradings.options.seed
     with (
         contextlib.redirect_stdout(printed),
         contextlib.redirect_stderr(printed),
@@ -30,12 +31,12 @@ def run(gradings: plugin.Gradings, grading: Grading) -> tuple[pytest.ExitCode | 
                 *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"),
                 # This plugin collects garbage twice at the end, longer than all the rest takes.
                 *("-p", "no:unraisableexception"),
-                *("--import-mode=importlib", "-q", f"--hypothesis-seed={grading.options.seed}"),
+                *("--import-mode=importlib", "-q", f"--hypothesis-seed={seed}"),
                 "--continue-on-collection-errors",
                 str(exercise.folder / "spec.py"),
                 *([str(exercise.tests)] if exercise.tests.exists() else []),
             ],
-            plugins=[plugin, _Watch(gradings, grading)],
+            plugins=[plugin, _Watch(gradings)],
         )
     return code, printed.getvalue()
 
@@ -60,8 +61,8 @@ def _imports_of(folder: Path) -> Iterator[None]:
 class _Watch:
     """A plugin that passes the gradings on, and records tests that cannot be imported."""
 
-    def __init__(self, gradings: plugin.Gradings, grading: Grading) -> None:
-        self._gradings, self._grading = gradings, grading
+    def __init__(self, gradings: plugin.Gradings) -> None:
+        self._gradings = gradings
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.stash[plugin.GRADINGS] = self._gradings
@@ -73,7 +74,8 @@ class _Watch:
                 message=f"{report.nodeid} is broken: {last_error(report.longreprtext)}",
                 hint="Tell whoever wrote the exercise; your kernel is not at fault.",
             )
-            self._grading.tests.append(TestRun(report.nodeid, 0.0, Outcome.ERROR, failure))
+            for grading in self._gradings.all():
+                grading.tests.append(TestRun(report.nodeid, 0.0, Outcome.ERROR, failure))
 
 
 def last_error(printed: str) -> str:

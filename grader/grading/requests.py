@@ -13,7 +13,7 @@ from grader.grading.options import Options, as_json, from_json
 from grader.model import GraderError
 
 KINDS = ("grade", "trace")
-FIELDS = {"kind", "exercise", "kernel", "options"}
+FIELDS = {"kind", "exercise", "entry", "kernel", "options"}
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ def _as_json(request: Request) -> dict[str, object]:
     return {
         "kind": request.task,
         "exercise": str(request.exercise.folder.resolve()),
+        "entry": request.exercise.entry,
         "kernel": str(request.kernel.resolve()),
         "options": as_json(request.options),
     }
@@ -47,8 +48,10 @@ def read(lines: Iterable[bytes]) -> Sequence[Request]:
 def _request(line: bytes) -> Request:
     try:
         values = json.loads(line)
-        if values.keys() == FIELDS and values["kind"] in KINDS:
-            exercise, kernel = Exercise(Path(values["exercise"])), Path(values["kernel"])
+        known = values.keys() == FIELDS and values["kind"] in KINDS
+        if known and isinstance(values["entry"], str | None):
+            exercise = Exercise(Path(values["exercise"]), values["entry"])
+            kernel = Path(values["kernel"])
             return Request(exercise, kernel, from_json(values["options"]), values["kind"])
     except (ValueError, TypeError, KeyError, AttributeError):
         pass  # it is of another form

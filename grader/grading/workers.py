@@ -58,7 +58,7 @@ class Workers:
 
     @property
     def walls(self) -> tuple[Wall, ...]:
-        return _held_everywhere(self._walls.values())
+        return held_everywhere(self._walls.values())
 
     def on(self, device: str) -> Bench:
         if device not in self.benches:
@@ -98,8 +98,8 @@ class Workers:
         self.benches.clear()
 
 
-def _held_everywhere(by_device: Iterable[Sequence[Wall]]) -> tuple[Wall, ...]:
-    """Combine the walls of each device: one held if it held around every worker."""
+def held_everywhere(by_device: Iterable[Sequence[Wall]]) -> tuple[Wall, ...]:
+    """Combine the walls of each device or entry: one held if it held around every worker."""
     held: dict[str, bool] = {}
     for wall in chain(*by_device):
         held[wall.name] = held.get(wall.name, True) and wall.held

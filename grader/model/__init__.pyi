@@ -83,6 +83,7 @@ from .record import Record as Record
 from .results import Clocks as Clocks
 from .results import Compiled as Compiled
 from .results import Count as Count
+from .results import EntryResult as EntryResult
 from .results import Environment as Environment
 from .results import Failure as Failure
 from .results import Frame as Frame

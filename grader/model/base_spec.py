@@ -39,3 +39,8 @@ class BaseSpec:
     def __post_init__(self) -> None:
         if any(type(points) is not int or points < 0 for points in self.points.values()):
             raise ValueError('points must be whole numbers, 0 or more, such as {"speed": 5}')
+
+    @property
+    def entries(self) -> tuple[BaseSpec, ...]:
+        """A spec for each entry of the file, which is graded by itself."""
+        return (self,)

@@ -6,8 +6,8 @@ functions receive tensors and use their methods.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -174,6 +174,9 @@ class Spec(BaseSpec):
     With `kernels`, the output must come from kernels of `backend`: a file whose output is right
     with all launches disabled is rejected.
 
+    `also` are the specs of further entries of the same file, such as a backward pass
+    (docs/entries.md). The exercise has the title, the summary and the hints of the first.
+
     `flops(case)` is the number of operations of one call, counted simply. An addition, a product, a
     division, a comparison and an exp are one each; what a second pass computes again counts once.
     The roofline of `grader bench` and the bound `arithmetic` use it.
@@ -208,6 +211,7 @@ class Spec(BaseSpec):
     memory_budget: Callable[[Case], int] = a_hundredth
     strided: bool = False
     independent_rows: bool = True
+    also: tuple[Spec, ...] = ()
     kernels: bool = True
     flops: Callable[[Case], int] | None = None
     targets: tuple[int, ...] = ()
@@ -219,6 +223,7 @@ class Spec(BaseSpec):
         if self.random is not None and self.random.choices and self.reference is no_reference:
             object.__setattr__(self, "reference", self.random.choices[0].reference)
         faults = [
+            *((True, fault) for fault in _faults_of_entries(self)),
             (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
             (not self.arguments, "arguments is empty"),
             (not any(a.filled for a in self.arguments), "no argument is written by the kernel"),
@@ -256,6 +261,11 @@ class Spec(BaseSpec):
         for wrong, message in faults:
             if wrong:
                 raise ValueError(message)
+
+    @property
+    def entries(self) -> tuple[Spec, ...]:
+        """The first entry, then those of `also`."""
+        return (replace(self, also=()), *self.also) if self.also else (self,)
 
     @property
     def timed(self) -> tuple[Scored, Gates]:
@@ -297,6 +307,17 @@ class Spec(BaseSpec):
             sum(a.reads * sizes[a.name] for a in tensors),
             sum(a.writes * sizes[a.name] for a in tensors),
         )
+
+
+def _faults_of_entries(spec: Spec) -> Iterator[str]:
+    names = [one.entry for one in spec.entries]
+    for one in spec.also:
+        if one.also:
+            yield f"{one.entry} has an `also` of its own: name all entries in that of SPEC"
+        if (one.kind, one.backend) != (spec.kind, spec.backend):
+            yield f"{one.entry} has another backend or kind than {spec.entry}: one file has one"
+    if twice := [name for name in names if names.count(name) > 1]:
+        yield f"two entries are called {twice[0]}"
 
 
 def describe(value: Any) -> str:

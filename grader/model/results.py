@@ -254,6 +254,16 @@ class Sanitized(Record):
     report: str = Field(default="", description="first part of the tool's own report")
 
 
+class EntryResult(Record):
+    """One entry of a file with several. Each is graded by itself, with its own steps and points."""
+
+    entry: str
+    status: Status
+    points: int
+    max_points: int
+    steps: tuple[Step, ...]
+
+
 class Kernel(Record):
     """The file that was graded."""
 
@@ -300,6 +310,11 @@ class Result(Record):
     steps: tuple[Step, ...]
     sanitized: tuple[Sanitized, ...] = Field(
         default=(), description="with --sanitize: one entry for each tool"
+    )
+    entries: tuple[EntryResult, ...] = Field(
+        default=(),
+        description="of a file with several entries; then each of `steps` has the worst outcome "
+        "of its entries, and the points of all",
     )
     walls: tuple[Wall, ...] = Field(
         default=(), description="tests of the kernel's process; empty: no wall was tested"

@@ -73,5 +73,12 @@ def exit_code(results: Iterable[Result]) -> int:
 
 
 def first_problem(result: Result) -> Step | None:
+    """Return the step that says why the check did not pass, or None.
+
+    Of several entries one may fail at a later step than that at which another was not started.
+    """
     settled = (Outcome.PASS, Outcome.SKIP)
-    return next((step for step in result.steps if step.outcome not in settled), None)
+    problems = [step for step in result.steps if step.outcome not in settled]
+    missing = (Outcome.NOT_STARTED, Outcome.NOT_RUN) if result.entries else ()
+    problems.sort(key=lambda step: step.outcome in missing)
+    return problems[0] if problems else None

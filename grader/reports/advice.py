@@ -14,8 +14,10 @@ def next_step(result: Result, following: str | None = None) -> str:
     name = result.exercise
     match result.status:
         case Status.NOT_STARTED:
+            missing = [one.entry for one in result.entries if one.status is Status.NOT_STARTED]
+            part = f"{missing[0]} in" if missing else "the missing part of"
             return (
-                f"write the missing part of {result.kernel.path}; the README.md in its folder "
+                f"write {part} {result.kernel.path}; the README.md in its folder "
                 f"explains it, `grader show {name}` prints the contract"
             )
         case Status.FAIL:
@@ -81,6 +83,9 @@ def _is_puzzle(result: Result) -> bool:
 def _after_pass(result: Result, following: str | None) -> str:
     if result.message:  # one case alone was graded
         return "check again without --case: only all cases together earn points"
+    name, colon, _ = result.exercise.partition(":")
+    if colon:
+        return f"`grader check {name}` checks all entries of the file"
     onward = "`grader list` shows the other exercises"
     if following is not None:
         onward = f"read the README.md of {following}; `grader show {following}` prints its contract"

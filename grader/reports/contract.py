@@ -40,9 +40,10 @@ def contract(exercise: Exercise, width: int = WIDEST) -> Text:
     page.append(exercise.name, style="bold")
     page.append(f"   {spec.title} · {kind.backend(spec) or kind.title} · {points} points\n")
     page.append(filled(spec.summary, width))
-    for title, rows in (*kind.describe(spec), ("graded", _graded(spec))):
-        page.append(f"\n{title}\n", style="bold")
-        page.append(_two_columns(list(rows), width))
+    for one in spec.entries:
+        for title, rows in (*kind.describe(one), ("graded", _graded(one))):
+            page.append(f"\n{title}\n", style="bold")
+            page.append(_two_columns(list(rows), width))
     page.append("\nto read\n", style="bold")
     page.append(_two_columns(list(_to_read(exercise)), width))
     return page

@@ -5,7 +5,7 @@ Texts from the learner's process go through `rich.text.Text.append`, which does 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -62,7 +62,7 @@ def check_report(
     width = min(width, WIDEST)
     brief = brief and result.status is not Status.PASS
     file = Path(result.kernel.path).name
-    parts = [Part(_heading(result, width)), *step_parts(result.steps, file, width, brief)]
+    parts = [Part(_heading(result, width)), *_steps(result, file, width, brief)]
     for sanitized in result.sanitized:
         parts.append(shortened(_sanitized(sanitized, file, width), width, (4, 6), (8, 2)))
     alike: dict[str, list[LintFinding]] = {}
@@ -80,6 +80,18 @@ def check_report(
     space = MOST_LINES - rows(ending, width)
     body = fitted(parts, space, width) if brief else joined(parts)
     return body.append_text(ending)
+
+
+def _steps(result: Result, file: str, width: int, brief: bool) -> Iterator[Part]:
+    """Yield the steps; those of several entries below the name and the points of each."""
+    if not result.entries:
+        yield from step_parts(result.steps, file, width, brief)
+    for one in result.entries:
+        points = f"{one.points}/{one.max_points}"
+        heading = Text("\n").append(one.entry, style="bold")
+        heading.append(f"{points:>{max(width - len(one.entry), len(points) + 2)}}\n")
+        yield Part(heading)
+        yield from step_parts(one.steps, file, width, brief)
 
 
 def several(results: Sequence[Result]) -> Text:
@@ -171,5 +183,7 @@ def _verdict(result: Result, waited_s: float | None) -> Text:
 
 
 def _is_great(result: Result) -> bool:
-    measured = [step.speed for step in result.steps if step.outcome is Outcome.PASS and step.speed]
-    return result.status is Status.PASS and any(s.share >= s.great for s in measured)
+    steps = [step for one in result.entries or (result,) for step in one.steps]
+    measured = [s.speed for s in steps if s.outcome is Outcome.PASS and s.speed]
+    great = [speed.share >= speed.great for speed in measured]
+    return result.status is Status.PASS and any(great) and all(great)

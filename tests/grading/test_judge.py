@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from grader.course import Exercise
-from grader.grading import judge, judge_process, picture, pytest_run, requests, tracing
+from grader.grading import judge, judge_process, pytest_run, requests, tracing
 from grader.grading import result as record
 from grader.grading.answers import Answer
 from grader.grading.options import Options
@@ -28,6 +28,7 @@ PRINTED = "def work():\n    raise KeyError\nE   KeyError: 'x'\n924 lines more\n"
 
 def grading(result: Result = PASSED, **options: object) -> SimpleNamespace:
     return SimpleNamespace(
+        exercise=Exercise(Path("01_double")),
         options=Options(**options),
         spec=None,
         failing={},
@@ -43,10 +44,9 @@ def test_a_result_stands_without_its_picture(
     def trace_of(*_: object) -> None:
         raise BrokenExercise("The reference fails.")
 
-    monkeypatch.setattr(picture, "case_of", lambda *_: Case((1,), "float32"))
     monkeypatch.setattr(tracing, "trace_of", trace_of)
     sent: list[Answer] = []
-    judge._draw(grading(), PASSED, sent.append)
+    judge._draw(grading(), Case((1,), "float32"), sent.append)
     assert [answer.kind for answer in sent] == ["step"]
     assert capsys.readouterr().err == "There is no picture of this case: The reference fails.\n"
 
@@ -82,5 +82,9 @@ def test_what_pytest_printed_is_for_who_asks_with_debug(
     monkeypatch.setattr(pytest_run, "run", lambda *_: (0, PRINTED))
     monkeypatch.setattr(record, "result_of", lambda one, *_: one.result)
     ended = PASSED.model_copy(update={"status": status})
-    assert judge._graded(None, grading(ended, debug=debug)) == ended
+    one = grading(ended, debug=debug)
+    gradings = SimpleNamespace(
+        options=one.options, of=lambda folder: {None: one}, begin=lambda grading: None
+    )
+    assert judge._graded(gradings, one.exercise) == [ended]
     assert capsys.readouterr().err == said

@@ -207,3 +207,22 @@ def test_other_tests_are_left_alone(fake_course: Path, tmp_path: Path):
     code, said = run_pytest("test_other.py", "spec_of_mine", "--durations=0", cwd=tmp_path)
     assert code == 0, said
     assert "2 passed" in said
+
+
+def test_several_entries_of_a_file_come_one_after_the_other():
+    course = ROOT / "tests" / "courses" / "entries"
+    words = (course / "exercises/01_scale", "--kernel", course / "solutions/01_scale/kernel.py")
+    code, said = run_pytest(*words)
+    assert code == 0, said
+    steps = re.findall(r"::(?:(\w+): )?(\w+) (?:PASSED|SKIPPED)", said)
+    entries = [entry for entry, _ in steps if entry]
+    assert entries == sorted(entries)
+    assert set(entries) == {"scale", "scale_backward"}
+    names = [name for _, name in steps]
+    first = names.index("test_weights_of_one_change_nothing")
+    assert first < entries.count("scale") < names.index("test_no_gradient_gives_none")
+
+    code, said = run_pytest(*words, "--entry", "scale")
+    assert code == 0, said
+    assert "scale_backward" not in said
+    assert "test_no_gradient" not in said

@@ -32,11 +32,12 @@ ALL_SET = Options(
     targets=(75, 100),
     debug=True,
 )
-REQUEST = Request(Exercise(Path("/course/exercises/01")), Path("/k.py"), ALL_SET, "trace")
+ENTRY = Exercise(Path("/course/exercises/01"), "backward")
+REQUEST = Request(ENTRY, Path("/k.py"), ALL_SET, "trace")
 
 
 def test_a_request_crosses_whole():
-    plain = replace(REQUEST, options=Options(), task="grade")
+    plain = replace(REQUEST, exercise=Exercise(ENTRY.folder), options=Options(), task="grade")
     sent = requests.write([REQUEST, plain])
     assert requests.read(sent.splitlines()) == [REQUEST, plain]
 
@@ -61,6 +62,7 @@ def spoilt(**values: object) -> bytes:
         b"[]",
         spoilt(kind="guess"),
         spoilt(more=1),
+        spoilt(entry=1),
         spoilt(options={"case": None}),
         spoilt(options=requests.as_json(ALL_SET) | {"speedup": 9}),
         spoilt(options=requests.as_json(ALL_SET) | {"case": "nonsense"}),

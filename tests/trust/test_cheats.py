@@ -26,7 +26,7 @@ _SPEC.loader.exec_module(redteam)
 
 EXERCISES = {exercise.name: exercise for exercise in catalog.exercises(ROOT)}
 CHEATS = redteam.cheats(ROOT)
-ATTACKS = range(1, 69)
+ATTACKS = range(1, 70)
 ROW = re.compile(r"^\| C(\d+) [^|]+\|([^|]*)\|([^|]*)\|([^|]*)\|$", re.MULTILINE)
 JUDGED = 4  # here; `make redteam-cheats` judges all of them
 

@@ -50,7 +50,9 @@ def tasks(exercises: Iterable[Exercise]) -> tuple[Task, ...]:
 def _task(exercise: Exercise) -> Task:
     spec = exercise.any_spec
     kind = kind_of(spec)
-    gates = exercise.spec.timed[1] if has_step(spec, "speed") else None
+    # The first part whose speed is graded: of a file with several entries, each has its own gates.
+    timed = next((part for part in exercise.parts if has_step(part.any_spec, "speed")), None)
+    gates = None if timed is None else timed.spec.timed[1]
     return Task(exercise.name, spec.title, kind.backend(spec) or kind.name, gates)
 
 

@@ -54,7 +54,7 @@ def collect(
 
 def _model(exercise: Exercise, results: Sequence[Result]) -> tuple[Model, list[str]]:
     require_name(exercise.folder)
-    spec = exercise.spec
+    spec = exercise.whole_spec
     source = text_of(exercise.solution)
     problems: list[str] = []
     mistakes = []

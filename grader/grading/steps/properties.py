@@ -17,9 +17,11 @@ def properties(grading: Grading) -> Finding:
 
     ran = grading.tests
     if not ran:
+        entry = grading.exercise.entry
+        of = "" if entry is None else f" of {entry}"
         failure = Failure(
             kind="error",
-            message=f"{grading.exercise.tests} holds no test: nothing passes by default",
+            message=f"{grading.exercise.tests} holds no test{of}: nothing passes by default",
             hint="Tell whoever wrote the exercise; your kernel is not at fault.",
         )
         return Finding("no property was tested", failure, Outcome.ERROR)

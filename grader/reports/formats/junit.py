@@ -65,7 +65,8 @@ def _properties(attempt: Attempt) -> Mapping[str, Sequence[str]]:
 
 def _cases(result: Result, classname: str) -> Iterator[Case]:
     """Yield the steps as test cases, and one more if none of them says why it did not pass."""
-    cases = [_step(step, classname) for step in result.steps]
+    cases = [_step(s, f"{classname}.{one.entry}") for one in result.entries for s in one.steps]
+    cases = cases or [_step(step, classname) for step in result.steps]
     cases += [_sanitizer(one, classname) for one in result.sanitized]
     yield from cases
     # A fault of ours must be an error even if the steps show only a learner's failure, and a check

@@ -15,9 +15,10 @@ _ROLES = {
 
 
 def table(spec: Spec) -> Rows:
-    yield "entry", f"`{spec.signature}`"
-    yield from ((f"`{argument.name}`", _argument(argument)) for argument in spec.arguments)
-    yield "dtypes", ", ".join(spec.dtypes)
+    for one in spec.entries:
+        yield "entry", f"`{one.signature}`"
+        yield from ((f"`{argument.name}`", _argument(argument)) for argument in one.arguments)
+        yield "dtypes", ", ".join(one.dtypes)
     yield "returns", "nothing"
 
 
