@@ -35,7 +35,6 @@ STEP = Step(
     title="the draws are as random as asked, and the same for the same seed",
     points=2,
     needs=("correctness",),
-    kinds=("kernel",),
     applies=draws,
     asks=asks,
     run=randomness,
