@@ -14,12 +14,7 @@
 The fixture `kernel` is a `RemoteKernel`: the entry of the kernel file, callable from here.
 """
 
-<<<<<<< HEAD
 from grader.correctness.error_limits import eps
-from grader.correctness.properties import assert_within, cases, cases_of
-=======
-from grader.correctness.acceptance import eps
 from grader.correctness.properties import assert_within, cases, cases_of, of_entry
->>>>>>> h-entries
 
 __all__ = ["assert_within", "cases", "cases_of", "eps", "of_entry"]
