@@ -195,6 +195,11 @@ def exercises(root: Path) -> list[Exercise]:
     ]
 
 
+def parts(root: Path) -> list[Exercise]:
+    """List every entry of every exercise, in the order of `exercises`. Raises BrokenExercise."""
+    return [part for exercise in exercises(root) for part in exercise.parts]
+
+
 def following(exercise: Exercise) -> Exercise | None:
     known, whole = exercises(exercise.root), Exercise(exercise.folder)
     behind = known[known.index(whole) + 1 :] if whole in known else []
