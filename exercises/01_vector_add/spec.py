@@ -39,6 +39,7 @@ SPEC = Spec(
     title="Vector add",
     summary="A first kernel: cut a vector into blocks, and give each block to one program.",
     backend="triton",
+    also_in=("cuda",),
     entry="vector_add",
     arguments=(reads("x"), reads("y"), writes("out", like="x")),
     dtypes=("float32", "float16", "bfloat16"),

@@ -119,6 +119,7 @@ SPEC = Spec(
     title="Online softmax",
     summary="softmax with maximum and sum in one pass: one read fewer",
     backend="triton",
+    also_in=("cuda",),
     entry="softmax",
     arguments=(reads("x", at_most=2), writes("out", like="x")),
     dtypes=("float32", "float16", "bfloat16"),

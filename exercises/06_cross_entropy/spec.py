@@ -254,6 +254,7 @@ SPEC = Spec(
     title="Cross entropy",
     summary="loss and gradient in one launch, the gradient in place of the logits",
     backend="triton",
+    also_in=("cuda",),
     entry="cross_entropy",
     arguments=(
         updates("logits", reads_at_most=2),

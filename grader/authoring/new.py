@@ -67,12 +67,18 @@ def draft(root: Path, name: str, like: str | None) -> Draft:
     _must_be_free(exercise)
     title = name.partition("_")[2].replace("_", " ").strip().capitalize()
     spec, kind = replace(model.any_spec, title=title), kind_of(model.any_spec)
-    stubs.stub_of(model, kind.stub)  # or what is wrong with its solution
-    files = dict(_copied(model.folder, model, exercise, title, (kind.file, "README.md")))
-    # A commentary is about the model's solution alone.
-    answers = dict(_copied(model.answers, model, exercise, title, (model.commentary.name,)))
-    solution = answers[Path(kind.file)].decode()
-    files[Path(kind.file)] = kind.stub(solution, name, str(model.solution)).encode()
+    written_in = model.in_all_backends
+    for one in written_in:
+        stubs.stub_of(one, kind.stub)  # or what is wrong with its solution
+    stub_files = [one.file for one in written_in]
+    files = dict(_copied(model.folder, model, exercise, title, (*stub_files, "README.md")))
+    # Texts and a fast solution are about the model's solution alone.
+    own = {path.name for one in written_in for path in (one.commentary, one.fast)}
+    own.add(model.fast.with_suffix(".md").name)
+    answers = dict(_copied(model.answers, model, exercise, title, own))
+    for one in written_in:
+        solution = answers[Path(one.file)].decode()
+        files[Path(one.file)] = kind.stub(solution, name, str(one.solution)).encode()
     files[Path("README.md")] = lesson.skeleton(exercise, spec).encode()
     return Draft(exercise, model, title, files, answers)
 
@@ -187,7 +193,7 @@ def _converted(path: Path, content: bytes, model: Exercise, made: Exercise, titl
     if path.suffix != ".py":
         return text.encode()  # in other files # may be no comment
     text = _replace_title(text, model.any_spec.title, title)
-    if path == model.solution:
+    if path in [one.solution for one in model.in_all_backends]:
         (first, *_) = stubs.regions(text, str(path))
         return _insert_lines(
             text, first.first, _author_comment(path, first.indent, first.sign)

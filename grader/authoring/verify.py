@@ -1,6 +1,7 @@
 """`grader verify`: a good exercise passes the right kernel and rejects the wrong ones.
 
-For each exercise, the stub is not_started, and the solution passes every step. Every wrong kernel
+For each exercise, the stub is not_started, and the solution passes every step, in each backend in
+which it has one. Every wrong kernel
 is rejected at the step that it names. Outputs without any work (all zeros, a copy of the input) are
 rejected by every case that can reject them. Mutants of the solution (grader.authoring.mutants) are
 rejected, unless the exercise declares why one of them cannot be.
@@ -13,7 +14,7 @@ import math
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,14 @@ from pathlib import Path
 from grader import backends
 from grader.authoring import mutants, survivors
 from grader.authoring.mutants import Mutant
-from grader.course import Exercise, needs_simulator, rejected_at, rejected_entry, text_of
+from grader.course import (
+    Exercise,
+    needs_simulator,
+    rejected_at,
+    rejected_entry,
+    stubs,
+    text_of,
+)
 from grader.grading import Options, check, has_step, kind_of, steps_of
 from grader.machine import devices
 from grader.model import (
@@ -36,6 +44,8 @@ from grader.model import (
 
 NO_WORK_SEED = 20  # any: results for these outputs must not change from run to run
 BATCH = 32  # trials that one judge serves: its start takes about as long as three of them
+COMPILED = "compiled"  # the kind of a file of a further backend that only a GPU could run
+UNSIMULATED = "not_simulated"  # the kind of a failure
 REJECTED = "rejected"  # expected of a mutant: the step does not matter
 
 
@@ -57,10 +67,11 @@ FEW = Sample(count=6)
 class Verified:
     """One kernel of one exercise, with its expected and its actual result.
 
-    `kind` is stub, solution, wrong, no_work or mutant. For a mutant that the exercise declares, it
-    is one of survivors.KINDS. `expected` and `actual` are `pass`, `not_started` or the step that
-    rejects; a mutant's `expected` may be `rejected`. `change` is the mutant's diff. `advice` says
-    what to do where `ok` is false.
+    `kind` is stub, solution, wrong, no_work, mutant or compiled: a file in a further backend, on a
+    machine without a GPU. For a mutant that the exercise declares, it is one of survivors.KINDS.
+    `expected` and `actual` are `pass`, `not_started` or the step that rejects; a mutant's
+    `expected` may be `rejected`. `change` is the mutant's diff. `advice` says what to do where `ok`
+    is false.
     """
 
     exercise: str
@@ -186,9 +197,7 @@ def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) 
     source = text_of(exercise.solution)
     scratch.mkdir()
     kind = kind_of(exercise.any_spec)
-    stub = scratch / kind.file
-    stub.write_text(kind.stub(source, exercise.name, str(exercise.solution)), encoding="utf-8")
-    trials = _trials(exercise, device, stub)
+    trials = _trials(exercise, device, list(_write_stubs(exercise, scratch)))
     return (
         trials + _mutant_trials(exercise, source, device, sample, scratch)
         if kind.mutants
@@ -196,7 +205,15 @@ def _all_trials(exercise: Exercise, device: str, sample: Sample, scratch: Path) 
     )
 
 
-def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
+def _write_stubs(exercise: Exercise, scratch: Path) -> Iterator[tuple[str, Path]]:
+    """Write the stub of each backend, and yield it with its name."""
+    for one in exercise.in_all_backends:
+        stub = scratch / one.file
+        stub.write_text(stubs.stub_of(one, kind_of(one.any_spec).stub), encoding="utf-8")
+        yield f"stub, {one.backend}" if one.backend else "stub", stub
+
+
+def _trials(exercise: Exercise, device: str, own_stubs: Sequence[tuple[str, Path]]) -> list[_Trial]:
     def request_for(kernel: Path, where: str = device) -> check.Request:
         return check.Request(exercise, kernel, Options(device=where, shrink=False))
 
@@ -214,8 +231,8 @@ def _trials(exercise: Exercise, device: str, stub: Path) -> list[_Trial]:
 
     kind = kind_of(exercise.any_spec)
     return [
-        _Trial("stub", "stub", "not_started", request_for(stub)),
-        _Trial("solution", "solution", "pass", request_for(exercise.solution)),
+        *(_Trial("stub", name, "not_started", request_for(path)) for name, path in own_stubs),
+        *(_Trial("solution", name, "pass", request_for(path)) for name, path in exercise.solutions),
         *(wrong(kernel) for kernel in exercise.wrong_kernels),
         # Of each entry, because one that is rejected would hide another that is not.
         *(no_work(part, n) for part in exercise.parts for n in kind.no_work(part.any_spec)),
@@ -280,10 +297,11 @@ def _judged(trial: _Trial, result: Result) -> Verified:
     rejected = trial.expected == REJECTED and result.status is Status.FAIL
     # Of several entries a file need not name the one that is rejected.
     as_expected = trial.expected in (actual, actual.partition(" of ")[0])
-    ok = rejected or as_expected or _took_too_long(trial, result)
+    compiled = _only_compiled(trial, result)
+    ok = rejected or as_expected or compiled or _took_too_long(trial, result)
     return Verified(
         exercise=exercise.name,
-        kind=trial.kind,
+        kind=COMPILED if compiled else trial.kind,
         kernel=trial.kernel,
         expected=trial.expected,
         actual=actual,
@@ -299,6 +317,19 @@ def _took_too_long(trial: _Trial, result: Result) -> bool:
     """Report whether a mutant that does more work met a time limit, as it may on a busy machine."""
     failures = [step.failure for step in result.steps if step.failure]
     return trial.kind == "slower" and [one.kind for one in failures] == ["timeout"]
+
+
+def _only_compiled(trial: _Trial, result: Result) -> bool:
+    """Report whether all that can be known without a GPU is right of a file in a further backend.
+
+    In the exercise's first backend the tests themselves would be unproven.
+    """
+    if trial.kind not in ("solution", "wrong") or result.kernel.backend is None:
+        return False
+    problem = first_problem(result)
+    unsimulated = problem and problem.failure and problem.failure.kind == UNSIMULATED
+    built = any(step.name == "compile" and step.outcome is Outcome.PASS for step in result.steps)
+    return bool(result.environment.simulated and unsimulated and built)
 
 
 def _detail(trial: _Trial, result: Result) -> str:

@@ -21,11 +21,14 @@ from .ci_systems import System as System
 from .ci_targets import Target as Target
 from .ci_targets import plan as plan
 from .gradescope import autograder_zip as autograder_zip
+from .publish.evidence import Evidence as Evidence
 from .publish.evidence import started as started
 from .publish.folder import Shown as Shown
+from .publish.further import Further as Further
 from .publish.mistakes import Mistake as Mistake
 from .publish.models import Model as Model
 from .publish.records import FILE as FILE
+from .publish.records import FurtherSolution as FurtherSolution
 from .publish.records import PublishedSolution as PublishedSolution
 from .publish.records import Solutions as Solutions
 from .publish.sources import digest as digest

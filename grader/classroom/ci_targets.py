@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,12 +124,18 @@ def _changes(
     file that is as the release had it was not changed by the student. A forged manifest changes
     these notes, and nothing else: the course's own files grade every kernel.
     """
+    theirs = {_file(exercise), *_files_in_others(exercise)}
     for own in sorted(exercise.folder.glob("*.py")):
         shown = own.relative_to(exercise.root).as_posix()
-        if own.name == _file(exercise):
+        if own.name in theirs:
             continue
         if what := _difference(own, shown, folder, released.get(shown)):
             yield f"{shown} {what}: graded with the course's own"
+
+
+def _files_in_others(exercise: Exercise) -> Iterator[str]:
+    with suppress(BrokenExercise):  # grading that exercise reports it
+        yield from (one.file for one in exercise.in_all_backends)
 
 
 def _difference(own: Path, shown: str, folder: Path, released: ReleasedFile | None) -> str:

@@ -43,13 +43,16 @@ def write_stubs(
     ] = False,
 ) -> None:
     """Make kernel.py from the solution, for the named exercises or for all."""
-    exercises = options.selected(names, every=not names)
+    named = options.selected(names, every=not names)
+    exercises = [one for exercise in named for one in exercise.in_all_backends]
     if check:
-        drifted = [one.name for one in exercises if stubs.drifted(one, _maker(one))]
+        drifted = [one for one in exercises if stubs.drifted(one, _maker(one))]
         if drifted:
+            files = ", ".join(f"{one.name}/{one.file}" for one in drifted)
+            again = " ".join(dict.fromkeys(one.name for one in drifted))
             raise BrokenExercise(
-                f"{', '.join(drifted)}: kernel.py differs from the stub of its solution.",
-                f"`grader stub {' '.join(drifted)} --force` writes it again.",
+                f"{files}: it differs from the stub of its solution.",
+                f"`grader stub {again} --force` writes it again.",
             )
         typer.echo(f"{counted(len(exercises), 'stubs')}, each as its solution makes it.")
         return

@@ -76,6 +76,7 @@ def check(
     every: options.All = False,
     solution: Solution = False,
     kernel: KernelFile = None,
+    backend: options.Language = None,
     device: options.OnDevice = options.Device.AUTO,
     require: Require = None,
     seed: Seed = None,
@@ -89,7 +90,8 @@ def check(
     json: options.Json = False,
 ) -> None:
     """Grade kernels: whether they are right, and how fast they are."""
-    exercises = options.selected(names, every, catalog.find_entry)
+    chosen = options.selected(names, every, catalog.find_entry)
+    exercises = options.written_in(chosen, backend, every)
     if hardened and sanitize:
         raise UsageError(
             "--sanitize runs the kernel under a tool that does not work behind the "
@@ -98,6 +100,7 @@ def check(
         )
     _require_targets(target or [])
     _require_one_file(len(exercises), kernel, solution, case)
+    _require_free_choice(kernel, backend)
     from grader.grading import Options, Request, new_seed
 
     how = Options(
@@ -137,6 +140,14 @@ def _require_one_file(
         raise UsageError(
             f"{'--kernel' if kernel else '--case'} belongs to one exercise, not to {exercises}.",
             "Name that one exercise.",
+        )
+
+
+def _require_free_choice(kernel: Path | None, backend: str | None) -> None:
+    if kernel and backend:
+        raise UsageError(
+            "--backend names a file of the course, and --kernel names another one.",
+            "Leave out --backend: what the file imports says its language.",
         )
 
 

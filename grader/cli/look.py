@@ -49,7 +49,8 @@ def bench(
     with say.progress() as progress:
         measured = bench.run(exercise, entrants, progress, options.in_bytes(gpu_memory))
         if profile:
-            digest = profiler.run(exercise.spec, entrants[0].kernel, options.in_bytes(gpu_memory))
+            spec = exercise.for_file(entrants[0].kernel).spec
+            digest = profiler.run(spec, entrants[0].kernel, options.in_bytes(gpu_memory))
             measured = measured.model_copy(update={"profile": digest})
     if plot is not None:
         plots.draw(measured, plot)

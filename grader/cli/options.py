@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from grader.course import Exercise, catalog
-from grader.model import UsageError
+from grader.model import Spec, UsageError
 
 
 class Device(StrEnum):
@@ -45,6 +45,12 @@ Json = Annotated[
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Leave nothing out.")]
 
 
+Language = Annotated[
+    str | None,
+    typer.Option("--backend", metavar="NAME", help="The kernel file in this language: cuda."),
+]
+
+
 def in_bytes(gibibytes: float | None) -> int | None:
     return None if gibibytes is None else int(gibibytes * 2**30)
 
@@ -69,6 +75,30 @@ def selected(
     if not chosen:
         raise UsageError(f"The course in {root} has no exercises.", "Add a folder with a spec.py.")
     return list({exercise.name: exercise for exercise in chosen}.values())
+
+
+def written_in(exercises: Sequence[Exercise], backend: str | None, every: bool) -> list[Exercise]:
+    """Return the exercises in one of their languages; of `every` exercise, those that allow it.
+
+    Raises UsageError where none does, or a named one does not.
+    """
+    if backend is None:
+        return list(exercises)
+    allowing = [one for one in exercises if backend in _backends(one)]
+    if not allowing or (len(allowing) < len(exercises) and not every):
+        one = next(each for each in exercises if each not in allowing)
+        raise UsageError(
+            f"{one.name} is not written in {backend!r}.",
+            f"It may be written in {', '.join(_backends(one))}."
+            if _backends(one)
+            else "Leave out --backend.",
+        )
+    return [one.written_in(backend) for one in allowing]
+
+
+def _backends(exercise: Exercise) -> tuple[str, ...]:
+    spec = exercise.any_spec
+    return spec.backends if isinstance(spec, Spec) else ()
 
 
 def kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:

@@ -108,7 +108,10 @@ def _note_unmeasured(published: Sequence[Model], given: list[tuple[str, Result]]
             "GPU, and give its output with --results"
         )
         return
-    of_other_files = evidence.unused(given, {model.name: model.sha256 for model in published})
+    of_other_files = evidence.unused(
+        given,
+        {one.name: {one.sha256, *(each.sha256 for each in one.further)} for one in published},
+    )
     for line in documents.problem_lines(of_other_files):
         say.message(f"note: {line}")
     for missing, names in _unmeasured(published).items():
@@ -156,22 +159,27 @@ def solution(
         Path | None,
         typer.Option("--from", metavar="DIR", help="A folder of published solutions."),
     ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Another one of the exercise, such as fast.py."),
+    ] = None,
 ) -> None:
     """Show the model solution of an exercise, if the course allows it."""
     if source is None:
         exercise = catalog.find(catalog.find_root(), name)
-        shown, policy = _from_course(exercise)
+        shown, policy = _from_course(exercise, file)
     else:
-        shown, policy = _from_folder(source, name)
+        shown, policy = _from_folder(source, name, file)
     _require_allowed(policy, shown.name)
     from grader.reports import solution_terminal
 
     say.show(solution_terminal.solution(shown, say.width()))
 
 
-def _from_course(exercise: Exercise) -> tuple[Shown, Policy]:
+def _from_course(exercise: Exercise, file: str | None) -> tuple[Shown, Policy]:
     from grader.classroom import Shown
-    from grader.classroom.publish import models
+    from grader.classroom.publish import folder, models
+    from grader.classroom.publish.further import further
     from grader.classroom.publish.sources import text_of
     from grader.course import settings
 
@@ -181,16 +189,19 @@ def _from_course(exercise: Exercise) -> tuple[Shown, Policy]:
             f"`grader solution {exercise.name} --from DIR` shows it from a folder of published "
             "solutions; ask whoever runs the course for one.",
         )
-    shown = Shown(
-        exercise.name,
-        exercise.any_spec.title,
-        text_of(exercise.solution),
-        models.commentary_of(exercise),
-    )
-    return shown, settings.read(exercise.root).solutions
+    policy, title = settings.read(exercise.root).solutions, exercise.any_spec.title
+    others = {one.file: one for one in further(exercise, ())}
+    if file is None:
+        commentary = models.commentary_of(exercise)
+        source = text_of(exercise.solution)
+        return Shown(exercise.name, title, source, commentary, tuple(others)), policy
+    if file not in others:
+        raise folder.no_such_file(exercise.name, file, list(others))
+    one = others[file]
+    return Shown(exercise.name, title, one.source, one.text if one.own else "", file=file), policy
 
 
-def _from_folder(source: Path, name: str) -> tuple[Shown, Policy]:
+def _from_folder(source: Path, name: str, file: str | None) -> tuple[Shown, Policy]:
     from grader.classroom.publish import folder
     from grader.course import Policy
 
@@ -201,7 +212,7 @@ def _from_folder(source: Path, name: str) -> tuple[Shown, Policy]:
     if len(matches) != 1:
         names = ", ".join(one.name for one in record.exercises)
         raise UsageError(f"{source} holds no solution named {name!r}.", f"It holds {names}.")
-    return folder.solution(source, matches[0]), policy
+    return folder.solution(source, matches[0], file), policy
 
 
 def _require_begun(policy: Policy) -> None:

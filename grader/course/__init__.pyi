@@ -2,6 +2,8 @@ from . import catalog as catalog
 from . import manifest as manifest
 from . import settings as settings
 from . import stubs as stubs
+from .backend_choice import imported_backends as imported_backends
+from .backend_choice import in_backend as in_backend
 from .catalog import COMMENTARY as COMMENTARY
 from .catalog import SHELVES as SHELVES
 from .catalog import Exercise as Exercise

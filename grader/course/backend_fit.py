@@ -1,23 +1,23 @@
-"""The check of a spec against its backend, when the spec loads and not in the middle of grading."""
+"""The check of a spec against its backends, when it loads and not in the middle of grading."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from grader import backends
-from grader.model import Backend, Spec
+from grader.model import Spec
 
 
 def misfit(spec: Spec) -> str | None:
-    """Describe in one sentence the first part of the spec that its backend cannot handle.
+    """Describe in one sentence the first part of the spec that one of its backends cannot handle.
 
     Raises BrokenExercise for a backend that does not exist.
     """
-    backend = backends.find(spec.backend)
-    return next(_misfits(spec, backend), None)
+    return next((fault for name in spec.backends for fault in _misfits(spec, name)), None)
 
 
-def _misfits(spec: Spec, backend: Backend) -> Iterator[str]:
+def _misfits(spec: Spec, name: str) -> Iterator[str]:
+    backend = backends.find(name)
     for dtype in _dtypes(spec):
         if dtype not in backend.dtypes:
             yield f"{backend.title} takes no {dtype}: its dtypes are {', '.join(backend.dtypes)}"
@@ -26,7 +26,7 @@ def _misfits(spec: Spec, backend: Backend) -> Iterator[str]:
             some = f"only {', '.join(backend.scalars)}" if backend.scalars else "no numbers"
             yield f"{argument.name} is a {argument.dtype}, and {backend.title} takes {some}"
     for budget in spec.budgets:
-        if budget.count not in backend.counts:
+        if name == spec.backend and budget.count not in backend.counts:
             known = f"only {', '.join(backend.counts)}" if backend.counts else "no counts"
             yield f"a budget is for {budget.count}, and simulated {backend.title} has {known}"
 

@@ -11,10 +11,11 @@ import importlib.util
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from grader.course.backend_choice import backend_of, in_backend
 from grader.course.backend_fit import misfit
 from grader.course.extensions import use_extensions
 from grader.model import BaseSpec, BrokenExercise, Spec, UsageError
@@ -25,10 +26,15 @@ COMMENTARY = "commentary.md"  # beside a solution, and where it is published
 
 @dataclass(frozen=True)
 class Exercise:
-    """One folder with a `spec.py`, or with `entry` one of several entries of its file."""
+    """One folder with a `spec.py`, or with `entry` one of several entries of its file.
+
+    `backend` names another of the spec's backends than the first: the spec is then that of files in
+    it, and the learner's file and the solution are those in it, `kernel_cuda.py` for example.
+    """
 
     folder: Path
     entry: str | None = None
+    backend: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
@@ -39,7 +45,7 @@ class Exercise:
     def parts(self) -> tuple[Exercise, ...]:
         """Each entry of a file with several, else this exercise alone; each is graded by itself."""
         names = _entry_names(self.any_spec)
-        return tuple(Exercise(self.folder, name) for name in names) if names else (self,)
+        return tuple(replace(self, entry=name) for name in names) if names else (self,)
 
     @property
     def root(self) -> Path:
@@ -52,7 +58,12 @@ class Exercise:
     @property
     def kernel(self) -> Path:
         """The learner's file. Raises BrokenExercise, for the spec says how it is called."""
-        return self.folder / self.any_spec.file
+        return self.folder / self.file
+
+    @property
+    def file(self) -> str:
+        own = Path(self.any_spec.file)
+        return f"{own.stem}_{self.backend}{own.suffix}" if self.backend else own.name
 
     @property
     def tests(self) -> Path:
@@ -64,7 +75,23 @@ class Exercise:
 
     @property
     def solution(self) -> Path:
-        return self.answers / self.any_spec.file
+        return self.answers / self.file
+
+    @property
+    def fast(self) -> Path:
+        """The solution that goes for the limit, in any of the spec's backends; may be missing."""
+        return self.answers / f"fast{Path(self.any_spec.file).suffix}"
+
+    @property
+    def solutions(self) -> list[tuple[str, Path]]:
+        """The solutions that are there, with their names: the lesson's, those beside it, `fast`."""
+        named = [(one.backend, one.solution) for one in self.in_all_backends]
+        named.append(("fast", self.fast))
+        return [
+            (f"solution, {which}" if which else "solution", path)
+            for which, path in named
+            if path.is_file()
+        ]
 
     @property
     def wrong_kernels(self) -> list[Path]:
@@ -77,7 +104,8 @@ class Exercise:
 
     @property
     def commentary(self) -> Path:
-        return self.answers / COMMENTARY
+        name = Path(self.file).with_suffix(".md") if self.backend else COMMENTARY
+        return self.answers / name
 
     @cached_property
     def any_spec(self) -> BaseSpec:
@@ -88,6 +116,8 @@ class Exercise:
         """
         use_extensions(self.root)
         spec = load_spec(self.folder / "spec.py")
+        if isinstance(spec, Spec) and self.backend:
+            spec = in_backend(spec, self.backend)
         if self.entry is None:
             return spec
         names = _entry_names(spec)
@@ -124,6 +154,26 @@ class Exercise:
                 "Name an exercise whose `grader show` names a backend.",
             )
         return self.any_spec
+
+    def written_in(self, name: str) -> Exercise:
+        """Return the exercise for files in one of its backends."""
+        first = replace(self, backend="")
+        return first if name == first.whole_spec.backend else replace(self, backend=name)
+
+    def for_file(self, content: bytes) -> Exercise:
+        """Return the exercise in the backend that a kernel file is written in, by its imports."""
+        spec = replace(self, backend="").any_spec
+        if not isinstance(spec, Spec) or not spec.also_in:
+            return self
+        return self.written_in(backend_of(spec, content))
+
+    @property
+    def in_all_backends(self) -> list[Exercise]:
+        """The exercise, and itself in each further backend for which it has a file."""
+        first = replace(self, backend="")
+        others = first.any_spec.also_in if isinstance(first.any_spec, Spec) else ()
+        further = [replace(self, backend=name) for name in others]
+        return [first, *(e for e in further if e.kernel.is_file() or e.solution.is_file())]
 
 
 def _entry_names(spec: BaseSpec) -> list[str]:

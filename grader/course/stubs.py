@@ -91,20 +91,20 @@ def stub_of(exercise: Exercise, make: StubMaker = make_stub) -> str:
     if not exercise.solution.is_file():
         raise UsageError(
             f"There is no solution to make a stub from: {exercise.solution} is missing.",
-            "A learner's copy of a course has no solutions: copy kernel.py again from the course.",
+            f"A learner's copy of a course has none: copy {exercise.file} again from the course.",
         )
     source = text_of(exercise.solution)
     return make(source, exercise.folder.name, str(exercise.solution))
 
 
 def drifted(exercise: Exercise, make: StubMaker = make_stub) -> bool:
-    """Report whether kernel.py is missing or differs from the stub of its solution."""
+    """Report whether the learner's file is missing or differs from the stub of its solution."""
     stub = stub_of(exercise, make)
     return not exercise.kernel.is_file() or exercise.kernel.read_bytes() != stub.encode()
 
 
 def write(exercise: Exercise, force: bool = False, make: StubMaker = make_stub) -> bool:
-    """Write kernel.py; return False when it was right already.
+    """Write the learner's file; return False when it was right already.
 
     Raises UsageError where the path is not a file. Unless `force`, raises it also when the file
     holds something else, because that is somebody's work.

@@ -82,7 +82,8 @@ def run(
             progress("the ceiling")
             ceiling = _ceiling(fork_servers, spec, sizes[-1], arena)
             for entrant in entrants:
-                fork_server = fork_servers.fork_server(spec.backend, "cuda")
+                written = exercise.for_file(entrant.kernel).spec
+                fork_server = fork_servers.fork_server(written.backend, "cuda")
                 link = WorkerLink(entry_of(spec), entrant.kernel, fork_server, arena)
                 with closing(link):
                     for point in measured(spec, entrant.name, sizes, link, arena.memory):

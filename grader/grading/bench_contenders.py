@@ -23,15 +23,15 @@ class Contender:
 
 def contenders(exercise: Exercise, kernel: Path, against: Sequence[Path]) -> list[Contender]:
     """List the kernels to compare. Raises UsageError when a named file cannot be read."""
-    is_solution = kernel.resolve() == exercise.solution.resolve()
-    listed = [Contender("solution" if is_solution else "your kernel", _read(kernel))]
+    solutions = {path.resolve(): name for name, path in exercise.solutions}
+    mine = solutions.pop(kernel.resolve(), "your kernel")
+    listed = [Contender(mine, _read(kernel))]
     eager = exercise.folder / "eager.py"
     if eager.exists():
         text = eager.read_bytes()
         listed.append(Contender("torch eager", text))
         listed.append(Contender("torch.compile", text + compiled(exercise.spec, SIZES).encode()))
-    if exercise.solution.exists() and not is_solution:
-        listed.append(Contender("solution", exercise.solution.read_bytes()))
+    listed += [Contender(name, _read(path)) for path, name in solutions.items()]
     for path in dict.fromkeys(against):
         taken = {"kernel", *(one.name for one in listed)}
         listed.append(Contender(str(path) if path.stem in taken else path.stem, _read(path)))

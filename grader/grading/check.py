@@ -76,7 +76,7 @@ def trace(request: Request) -> Trace:
     Raises as `run` does, and UsageError for an exercise whose threads cannot be traced.
     """
     _must_be_readable(request)
-    must_have_pictures(request.exercise)
+    must_have_pictures(request.exercise.for_file(request.kernel.read_bytes()))
     simulated = replace(request.options, device="cpu")  # only a simulator sees every access
     traces: list[Trace] = []
 

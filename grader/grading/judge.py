@@ -115,8 +115,9 @@ def _early_fork_server(first: Request) -> ForkServer | None:
     device = first.options.device
     if device == "auto":
         device = "cuda" if devices.has_driver() else "cpu"
-    with contextlib.suppress(GraderError):  # a broken spec is reported when it is graded
-        spec = first.exercise.any_spec
+    # A broken spec or an unreadable file is reported when it is graded.
+    with contextlib.suppress(GraderError, OSError):
+        spec = first.exercise.for_file(first.kernel.read_bytes()).any_spec
         backend = kind_of(spec).backend(spec)
         if backend is not None:
             fork_server = ForkServer(backend, device)
@@ -163,15 +164,16 @@ def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status |
     from grader.sandbox import walls
 
     device = choose_device(request.options.device)
-    options, exercise = replace(request.options, device=device), request.exercise
+    options = replace(request.options, device=device)
+    gradings = plugin.Gradings(
+        fork_servers, options, request.kernel, shared=True, entry=request.exercise.entry
+    )
+    each = tuple(gradings.of(request.exercise.folder).values())
+    exercise = request.exercise.for_file(each[0].kernel)
     runs_code = kind_of(exercise.any_spec).backend(exercise.any_spec) is not None
     if options.hardened and runs_code:
         for where in {device, "cpu"}:  # a GPU's kernels are simulated too
             walls.require(fork_servers.walls(exercise.parts[0], where))
-    gradings = plugin.Gradings(
-        fork_servers, options, request.kernel, shared=True, entry=exercise.entry
-    )
-    each = tuple(gradings.of(exercise.folder).values())
     if request.task == "trace":
         with contextlib.closing(each[0]):
             send(TraceAnswer(trace=tracing.trace_of(each[0], options.case)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from grader.course import Exercise
+from grader.course import Exercise, in_backend
 from grader.grading import steps
 from grader.grading.kinds import kind_of
 from grader.grading.step import Step
-from grader.model import BaseSpec, BrokenExercise
+from grader.model import BaseSpec, BrokenExercise, Spec
 
 
 def steps_of(spec: BaseSpec) -> tuple[Step, ...]:
@@ -75,13 +75,20 @@ def points_of(spec: BaseSpec) -> Mapping[str, int]:
             step.name: sum(points.get(step.name, 0) for points in each) for step in steps_of(spec)
         }
     own = {step.name: step.points for step in steps_of(spec)}
-    unknown = [name for name in spec.points if name not in own]
+    unknown = [name for name in spec.points if name not in own and name not in _in_others(spec)]
     if unknown:
         raise BrokenExercise(
             f"{spec.title!r} gives points for {unknown[0]!r}, which is none of its steps.",
             f"Its steps are {', '.join(own)}.",
         )
     return {name: spec.points.get(name, points) for name, points in own.items()}
+
+
+def _in_others(spec: BaseSpec) -> set[str]:
+    """Return the steps of files in the other backends that the exercise allows."""
+    if not isinstance(spec, Spec):
+        return set()
+    return {step.name for name in spec.also_in for step in steps_of(in_backend(spec, name))}
 
 
 def has_step(spec: BaseSpec, name: str) -> bool:

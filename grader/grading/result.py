@@ -28,7 +28,11 @@ def result_of(
         points=sum(step.points for step in steps),
         max_points=sum(grading.points.values()),
         message=message,
-        kernel=Kernel(path=grading.shown_path, sha256=hashlib.sha256(grading.kernel).hexdigest()),
+        kernel=Kernel(
+            path=grading.shown_path,
+            sha256=hashlib.sha256(grading.kernel).hexdigest(),
+            backend=grading.exercise.backend or None,
+        ),
         environment=grading.workers.environment,
         seed=options.seed,
         started_at=grading.started_at.isoformat(timespec="seconds"),

@@ -54,6 +54,9 @@ class Grading:
 
     def __post_init__(self) -> None:
         """Raise BrokenExercise for an exercise whose steps cannot be worked out."""
+        self.kernel = self.kernel_path.read_bytes()
+        # From here on the spec is that of the file's own backend, for every step.
+        self.exercise = self.exercise.for_file(self.kernel)
         self.order: tuple[Step, ...] = steps_of(self.exercise.any_spec)
         self.points = points_of(self.exercise.any_spec)
         if self.exercise.tests.exists() and not any(step.runs_tests for step in self.order):
@@ -61,7 +64,6 @@ class Grading:
                 f"{self.exercise.tests} would never run: none of the exercise's steps runs tests.",
                 "Take the file away, or give the exercise another kind.",
             )
-        self.kernel = self.kernel_path.read_bytes()
         self.failing: dict[Failure, Case] = {}  # by the failure that names it in its words
         self.started_at = datetime.now(UTC)
         self.began = time.monotonic()
@@ -100,7 +102,11 @@ class Grading:
         return size(gpu, bytes_per_row(self.spec), multiple=16, rounds=rounds(self.spec))
 
     def replay(self, case: Case) -> str:
-        options = {self.exercise.kernel: "", self.exercise.solution: " --solution"}
+        options = {
+            place: f"{which}{f' --backend {one.backend}' if one.backend else ''}"
+            for one in self.exercise.in_all_backends
+            for place, which in ((one.kernel, ""), (one.solution, " --solution"))
+        }
         which = options.get(self.kernel_path, f" --kernel {shlex.quote(self.shown_path)}")
         return f"grader check {self.exercise.name}{which} --case '{case}'"
 

@@ -171,6 +171,9 @@ class Spec(BaseSpec):
     `reference(inputs)` returns every filled argument, computed in the dtype of its inputs: the
     judge calls it in float64 for the expected output and in float32 for torch's own error.
 
+    `backend` is the kernel language, and `also_in` names others that a learner may write in: a file
+    is graded in the one whose modules it imports.
+
     With `kernels`, the output must come from kernels of `backend`: a file whose output is right
     with all launches disabled is rejected.
 
@@ -192,6 +195,7 @@ class Spec(BaseSpec):
 
     kind: str = "kernel"
     backend: str
+    also_in: tuple[str, ...] = ()
     entry: str
     arguments: tuple[Argument, ...]
     dtypes: tuple[str, ...]
@@ -225,6 +229,7 @@ class Spec(BaseSpec):
         faults = [
             *((True, fault) for fault in _faults_of_entries(self)),
             (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
+            (len({*self.backends}) < len(self.backends), "also_in names a backend twice"),
             (not self.arguments, "arguments is empty"),
             (not any(a.filled for a in self.arguments), "no argument is written by the kernel"),
             (not self.edges, "edges is empty: a check would test no fixed case"),
@@ -266,6 +271,10 @@ class Spec(BaseSpec):
     def entries(self) -> tuple[Spec, ...]:
         """The first entry, then those of `also`."""
         return (replace(self, also=()), *self.also) if self.also else (self,)
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        return (self.backend, *self.also_in)
 
     @property
     def timed(self) -> tuple[Scored, Gates]:
@@ -314,8 +323,8 @@ def _faults_of_entries(spec: Spec) -> Iterator[str]:
     for one in spec.also:
         if one.also:
             yield f"{one.entry} has an `also` of its own: name all entries in that of SPEC"
-        if (one.kind, one.backend) != (spec.kind, spec.backend):
-            yield f"{one.entry} has another backend or kind than {spec.entry}: one file has one"
+        if (one.kind, one.backends) != (spec.kind, spec.backends):
+            yield f"{one.entry} has other backends or another kind than {spec.entry}, its file's"
     if twice := [name for name in names if names.count(name) > 1]:
         yield f"two entries are called {twice[0]}"
 

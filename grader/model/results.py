@@ -269,6 +269,7 @@ class Kernel(Record):
 
     path: str
     sha256: str
+    backend: str | None = None
 
 
 class Environment(Record):

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from grader import backends
 from grader.course import Exercise
 from grader.grading import kind_of, points_of, steps_of
-from grader.model import BaseSpec, BrokenExercise
+from grader.model import BaseSpec, BrokenExercise, Spec
 from grader.reports.layout import WIDEST, filled
 
 
@@ -29,7 +30,9 @@ def _list_row(exercise: Exercise) -> tuple[str, str, str, str]:
         kind, points = kind_of(spec), sum(points_of(spec).values())
     except BrokenExercise:
         return (exercise.name, "its spec.py is broken", "", "")
-    return (exercise.name, spec.title, kind.backend(spec) or kind.name, str(points))
+    further = spec.also_in if isinstance(spec, Spec) else ()
+    written_in = ", ".join([kind.backend(spec) or kind.name, *further])
+    return (exercise.name, spec.title, written_in, str(points))
 
 
 def contract(exercise: Exercise, width: int = WIDEST) -> Text:
@@ -40,6 +43,9 @@ def contract(exercise: Exercise, width: int = WIDEST) -> Text:
     page.append(exercise.name, style="bold")
     page.append(f"   {spec.title} · {kind.backend(spec) or kind.title} · {points} points\n")
     page.append(filled(spec.summary, width))
+    if isinstance(spec, Spec) and spec.also_in:
+        page.append("\nwritten in\n", style="bold")
+        page.append(_two_columns(list(_languages(exercise)), width))
     for one in spec.entries:
         for title, rows in (*kind.describe(one), ("graded", _graded(one))):
             page.append(f"\n{title}\n", style="bold")
@@ -47,6 +53,15 @@ def contract(exercise: Exercise, width: int = WIDEST) -> Text:
     page.append("\nto read\n", style="bold")
     page.append(_two_columns(list(_to_read(exercise)), width))
     return page
+
+
+def _languages(exercise: Exercise) -> Iterator[tuple[str, str]]:
+    spec, there = exercise.spec, {one.spec.backend: one for one in exercise.in_all_backends}
+    for name in spec.backends:
+        one = there.get(name)
+        file = f"{one.file}, checked with `--backend {name}`" if one and one.backend else ""
+        yield backends.title(name), file or (one.file if one else f"your own {spec.file}")
+    yield "choice", f"{spec.file} may be in either: what it imports says in which"
 
 
 def _graded(spec: BaseSpec) -> Iterator[tuple[str, str]]:

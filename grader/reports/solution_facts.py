@@ -8,7 +8,7 @@ from grader.classroom import Mistake, Model, started
 from grader.grading import has_step
 from grader.model import Memory, Result, percent
 from grader.reports.libraries import libraries
-from grader.speed import held_to
+from grader.speed import held_to, rates_of
 
 
 def figures_in_short(model: Model) -> str:
@@ -19,6 +19,24 @@ def figures_in_short(model: Model) -> str:
     if result is None:
         return "nothing measured"
     return "speed not measured" if has_step(model.spec, "speed") else "counted in simulation"
+
+
+def figures_of(result: Result) -> list[tuple[str, str]]:
+    """Return the rows of a table of figures, names and values; empty where nothing is measured."""
+    rows = []
+    if speed := next((step.speed for step in result.steps if step.speed), None):
+        between = f"{percent(speed.share_low)} to {percent(speed.share_high)}"
+        bound, rate, reference = rates_of(speed)
+        rows += [
+            (f"share of {bound.held_to}", f"{percent(speed.share)} (95 % interval {between})"),
+            (bound.rate_name, f"{rate:,.0f} {bound.unit}"),
+            (bound.held_to.removeprefix("the "), f"{reference:,.0f} {bound.unit}"),
+            ("time of a call", f"{speed.time_ms:.3f} ms, {speed.case}"),
+            ("gates", f"{percent(speed.passing)} passes, {percent(speed.great)} is great"),
+        ]
+    if memory := memory_of(result):
+        rows.append(("memory beyond the arguments", f"{memory.peak_bytes:,} bytes"))
+    return rows
 
 
 def mistake_words(mistake: Mistake) -> str:

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from grader import backends
-from grader.classroom import FILE, Mistake, Model
+from grader.classroom import FILE, Evidence, Mistake, Model
 from grader.course import Settings
-from grader.model import percent, texts
-from grader.reports.solution_facts import figures_in_short, memory_of, mistake_words, where_and_when
+from grader.model import texts
+from grader.reports.solution_facts import (
+    figures_in_short,
+    figures_of,
+    mistake_words,
+    where_and_when,
+)
 from grader.reports.solution_plots import Plot
-from grader.speed import rates_of
 
 
 def index(settings: Settings, models: Sequence[Model]) -> str:
@@ -44,7 +48,11 @@ def document(model: Model, pictures: Sequence[Plot]) -> str:
         parts += ["## Commentary", _demoted(model.commentary)]
     elif model.commentary:
         parts.append(model.commentary)
-    parts += ["## Figures", *_figures(model, pictures)]
+    parts += ["## Figures", *_figures(model.evidence, pictures)]
+    for one in model.further:
+        parts += [f"## {texts.markdown(one.title)}", f"[{one.file}]({quote(one.file)})"]
+        parts += [_demoted(_demoted(one.text))] if one.text else []
+        parts += _figures(one.evidence)
     if model.mistakes:
         parts.append("## Mistakes that the tests reject")
         parts.append(
@@ -55,25 +63,12 @@ def document(model: Model, pictures: Sequence[Plot]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _figures(model: Model, pictures: Sequence[Plot]) -> list[str]:
-    result, speed = model.evidence.result, model.evidence.speed
-    parts = [texts.markdown(model.evidence.missing)] if model.evidence.missing else []
+def _figures(evidence: Evidence, pictures: Sequence[Plot] = ()) -> list[str]:
+    result, speed = evidence.result, evidence.speed
+    parts = [texts.markdown(evidence.missing)] if evidence.missing else []
     if result is None:
         return parts
-    rows = []
-    if speed:
-        between = f"{percent(speed.share_low)} to {percent(speed.share_high)}"
-        bound, rate, reference = rates_of(speed)
-        rows += [
-            (f"share of {bound.held_to}", f"{percent(speed.share)} (95 % interval {between})"),
-            (bound.rate_name, f"{rate:,.0f} {bound.unit}"),
-            (bound.held_to.removeprefix("the "), f"{reference:,.0f} {bound.unit}"),
-            ("time of a call", f"{speed.time_ms:.3f} ms, {texts.markdown(speed.case)}"),
-            ("gates", f"{percent(speed.passing)} passes, {percent(speed.great)} is great"),
-        ]
-    if memory := memory_of(result):
-        rows.append(("memory beyond the arguments", f"{memory.peak_bytes:,} bytes"))
-    if rows:
+    if rows := [(name, texts.markdown(value)) for name, value in figures_of(result)]:
         parts.append(_table(("figure", "value"), rows).rstrip())
     parts += [f"![{texts.markdown(picture.alt)}]({picture.name}.svg)" for picture in pictures]
     if speed and speed.explanation:

@@ -22,11 +22,17 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from grader import backends
-from grader.classroom import Model
+from grader.classroom import Further, Model
 from grader.course import SHELVES, Settings
 from grader.grading import points_of
 from grader.model import percent
-from grader.reports.solution_facts import figures_in_short, memory_of, mistake_words, where_and_when
+from grader.reports.solution_facts import (
+    figures_in_short,
+    figures_of,
+    memory_of,
+    mistake_words,
+    where_and_when,
+)
 from grader.reports.solution_plots import Plot
 from grader.reports.webpage import Own, file, page_templates
 
@@ -81,11 +87,23 @@ def page(
             where=where_and_when(result) if result else "",
             memory=memory_of(result) if result else None,
             pictures=[(picture, _as_data(picture.svg)) for picture in pictures],
+            further=[_further(one) for one in model.further],
             mistakes=[(mistake, mistake_words(mistake)) for mistake in model.mistakes],
             before=before,
             after=after,
         )
     )
+
+
+def _further(one: Further) -> dict[str, Any]:
+    result = one.evidence.result
+    return {
+        "solution": one,
+        "text": markdown(one.text),
+        "lines": _python_as_html(one.source).split("\n"),
+        "figures": figures_of(result) if result else [],
+        "where": where_and_when(result) if result else "",
+    }
 
 
 def announcement(settings: Settings, day: str) -> str:

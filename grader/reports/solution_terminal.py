@@ -10,12 +10,15 @@ from grader.classroom import Shown
 from grader.model import texts
 from grader.reports.layout import WIDEST, filled
 
+KERNEL = "kernel.py"
+
 
 def solution(shown: Shown, width: int = WIDEST) -> Text:
     """Return the page of `grader solution`, without characters that control a terminal."""
     page = Text()
     page.append(_clean(shown.name), style="bold")
-    page.append(f"   {_clean(shown.title)}: the model solution\n")
+    which = "the model solution" if shown.file == KERNEL else f"the solution {_clean(shown.file)}"
+    page.append(f"   {_clean(shown.title)}: {which}\n")
     if shown.commentary:
         page.append("\n")
         page.append_text(_commentary(_clean(shown.commentary), min(width, WIDEST)))
@@ -23,6 +26,9 @@ def solution(shown: Shown, width: int = WIDEST) -> Text:
     # A theme of the terminal's own colours suits a light and a dark background.
     source = Syntax("", "python", theme="ansi_dark").highlight(_clean(shown.source))
     page.append_text(source)
+    if shown.others:
+        more = " and ".join(f"`--file {_clean(file)}`" for file in shown.others)
+        page.append(filled(f"There are others beside it: {more}.", min(width, WIDEST)))
     return page
 
 

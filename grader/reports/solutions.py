@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from grader.classroom import Model, PublishedSolution, Solutions, digest
+from grader.classroom import (
+    Further,
+    FurtherSolution,
+    Model,
+    PublishedSolution,
+    Solutions,
+    digest,
+)
 from grader.course import COMMENTARY, Settings
 from grader.model import texts
 from grader.reports import solution_markdown as markdown
@@ -40,6 +47,8 @@ def published(settings: Settings, models: Sequence[Model]) -> Published:
             **{mistake.name: mistake.source for mistake in model.mistakes},
             **{f"{picture.name}.svg": picture.svg for picture in pictures},
             **({COMMENTARY: model.commentary} if model.own else {}),
+            **{one.file: one.source for one in model.further},
+            **{one.text_file: one.text for one in model.further if one.own},
         }
         files |= {f"{model.name}/{name}": text for name, text in mine.items()}
     return Published(files, _record(settings, models, files))
@@ -57,6 +66,11 @@ def announced(settings: Settings, day: date) -> Published:
     return Published(files, _record(settings, [], files))
 
 
+def _further(one: Further) -> FurtherSolution:
+    text = digest(one.text) if one.own else None
+    return FurtherSolution(file=one.file, title=one.title, sha256=one.sha256, text=text)
+
+
 def _record(settings: Settings, models: Sequence[Model], files: dict[str, str]) -> Solutions:
     return Solutions(
         course=settings.name,
@@ -69,6 +83,7 @@ def _record(settings: Settings, models: Sequence[Model], files: dict[str, str]) 
                 title=model.spec.title,
                 sha256=model.sha256,
                 commentary=digest(model.commentary) if model.own else None,
+                further=tuple(map(_further, model.further)),
             )
             for model in models
         ),

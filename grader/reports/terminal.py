@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.text import Text
 
+from grader import backends
 from grader.authoring import LintFinding
 from grader.model import (
     Environment,
@@ -106,7 +107,8 @@ def several(results: Sequence[Result]) -> Text:
 def _heading(result: Result, width: int) -> Text:
     heading = Text()
     heading.append(result.exercise, style="bold")
-    heading.append(f"   {result.title} · {result.max_points} points")
+    language = f"{backends.title(result.kernel.backend)} · " if result.kernel.backend else ""
+    heading.append(f"   {result.title} · {language}{result.max_points} points")
     where = _environment(result.environment)
     space = width - heading.cell_len - len(where)
     heading.append(" " * space if space >= 3 else "\n  ")

@@ -8,11 +8,14 @@ from itertools import groupby
 from rich.text import Text
 
 from grader.authoring import Verified
-from grader.model import counted
+from grader.model import counted, percent
 from grader.reports.layout import DETAIL, WIDEST, row
 
 # The name of each kind in a count, and its expected end.
 _KINDS = {
+    "stub": ("stubs", " ok"),
+    "solution": ("solutions", " pass"),
+    "compiled": ("compiled", ", not run without a GPU"),
     "wrong": ("wrong kernels", " rejected"),
     "no_work": ("degenerate outputs", " rejected"),
     "mutant": ("mutants", " rejected"),
@@ -49,11 +52,20 @@ def _tally(kernels: Sequence[Verified]) -> Iterator[str]:
         group = list(kernels_of_kind)
         good = sum(one.ok for one in group)
         match kind:
-            case "stub":
+            case "stub" if len(group) == 1:
                 yield "stub ok" if good else "stub not ok"
-            case "solution":
+            case "solution" if len(group) == 1:
                 yield "solution passes" if good else "solution does not pass"
             case _:
                 some = f"{good} of " if good != len(group) else ""
                 what, became = _KINDS[kind]
-                yield f"{some}{counted(len(group), what)}{became}"
+                yield f"{some}{counted(len(group), what)}{became}{_speeds(group)}"
+
+
+def _speeds(group: Sequence[Verified]) -> str:
+    """Name the share of the bound that each of several solutions reached, where it was timed."""
+    if group[0].kind != "solution":
+        return ""
+    speeds = ((one.kernel, step.speed) for one in group for step in one.result.steps if step.speed)
+    shares = [f"{name} {percent(speed.share)}" for name, speed in speeds]
+    return f" ({'; '.join(shares)})" if shares else ""

@@ -18,7 +18,7 @@ class ForkServers:
 
     def __init__(self) -> None:
         self._servers: dict[tuple[str, str, bool], ForkServer] = {}
-        self._walls: dict[tuple[Path, str], tuple[Wall, ...]] = {}
+        self._walls: dict[tuple[Path, str, str], tuple[Wall, ...]] = {}
 
     def fork_server(self, backend: str, device: str, *, reference: bool = False) -> ForkServer:
         key = (backend, device, reference)
@@ -28,11 +28,11 @@ class ForkServers:
         return self._servers[key]
 
     def walls(self, exercise: Exercise, device: str) -> tuple[Wall, ...]:
-        """Try the walls around this exercise's kernel files, once for each device.
+        """Try the walls around this exercise's kernel files, once for each backend and device.
 
         Raises CannotGrade when they cannot be tried.
         """
-        key = (exercise.folder, device)
+        key = (exercise.folder, exercise.spec.backend, device)
         if key not in self._walls:
             fork_server = self.fork_server(exercise.spec.backend, device)
             fork_server.clear_home()  # of files that another exercise's kernel left there

@@ -179,17 +179,20 @@ def names(found: Sequence[Contender]) -> list[str]:
 
 def test_beside_the_kernel_stand_torch_and_the_solution():
     found = contenders(ADD, ADD.kernel, [])
-    assert names(found) == ["your kernel", "torch eager", "torch.compile", "solution"]
-    yours, eager, compiling, solution = (one.kernel for one in found)
+    beside = ["torch eager", "torch.compile", "solution", "solution, cuda"]
+    assert names(found) == ["your kernel", *beside]
+    yours, eager, compiling, solution, other = (one.kernel for one in found)
     assert yours == ADD.kernel.read_bytes()
     assert eager == (ADD.folder / "eager.py").read_bytes()
     assert compiling.startswith(eager)
     assert solution == ADD.solution.read_bytes()
+    assert other == ADD.written_in("cuda").solution.read_bytes()
 
 
 def test_the_solution_takes_part_once_and_under_its_name():
     """By which a board takes it for a baseline: it was left out when the file was named."""
-    assert names(contenders(ADD, ADD.solution, [])) == ["solution", "torch eager", "torch.compile"]
+    beside = ["torch eager", "torch.compile", "solution, cuda"]
+    assert names(contenders(ADD, ADD.solution, [])) == ["solution", *beside]
 
 
 def test_a_learners_copy_without_solution_or_eager_form_has_fewer(tmp_path: Path):
@@ -204,7 +207,7 @@ def test_files_named_beside_it_have_names_of_their_own(tmp_path: Path):
     for path in files:
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"# {path}")
-    found = contenders(ADD, ADD.kernel, [*files, files[0]])[4:]
+    found = contenders(ADD, ADD.kernel, [*files, files[0]])[5:]
     assert names(found) == ["fast", *map(str, files[1:])]
     assert [one.kernel.decode() for one in found] == [f"# {path}" for path in files]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from reported import SPEED
 from syrupy.assertion import SnapshotAssertion
 
 from grader.authoring.verify import Verified
@@ -43,3 +45,27 @@ def test_a_verification_reads_like_this(snapshot: SnapshotAssertion):
         verified("02_row_sum", "wrong", "wrong_sum", "properties", "properties"),
     ]
     assert verification([*sound("01_double"), *unsound]).plain == snapshot
+
+
+def timed(kernel: str, share: float) -> Verified:
+    """A solution whose speed was measured as this share."""
+    one = verified("06_levels", "solution", kernel, "pass", "pass")
+    (*before, last) = one.result.steps
+    speed = SPEED.model_copy(update={"share": share})
+    steps = (*before, last.model_copy(update={"speed": speed}))
+    return replace(one, result=one.result.model_copy(update={"steps": steps}))
+
+
+def test_of_several_solutions_it_says_how_fast_each_is():
+    fast, plain = timed("solution, fast", 0.975), timed("solution", 0.66)
+    said = verification([plain, fast]).plain
+    assert said == "✔ 06_levels  2 solutions pass (solution 66 %; solution, fast 97.5 %)\n"
+    assert verification([plain]).plain == "✔ 06_levels  solution passes\n"
+    untimed = verified("06_levels", "solution", "solution, cuda", "pass", "pass")
+    assert verification([plain, untimed]).plain.endswith("2 solutions pass (solution 66 %)\n")
+
+
+def test_a_file_that_was_only_compiled_is_no_pass():
+    compiled = verified("06_levels", "compiled", "solution, cuda", "pass", "cannot_grade")
+    said = verification([replace(compiled, ok=True)]).plain
+    assert said == "✔ 06_levels  1 compiled, not run without a GPU\n"

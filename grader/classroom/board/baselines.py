@@ -13,10 +13,11 @@ from grader.classroom.board.records import Row, State
 from grader.model import Record, UsageError
 
 # The contenders of grader.grading.bench that are baselines, and their names on a board.
+SOLUTION = "solution"
 NAMES = {
     "torch eager": "torch eager",
     "torch.compile": "torch.compile",
-    "solution": "model solution",
+    SOLUTION: "model solution",
 }
 LIMIT = "limit of this GPU's memory"
 GB = 1e9  # bytes
@@ -93,12 +94,13 @@ def _rows(benchmark: _Benchmark) -> Iterable[Row]:
     largest = max((point.bytes for point in benchmark.points), default=0)
     for point in benchmark.points:
         timed = point.seconds is not None and point.bandwidth is not None
-        if point.contender not in NAMES or point.bytes != largest or not timed:
+        name = _name(point.contender)
+        if name is None or point.bytes != largest or not timed:
             continue
         assert point.seconds is not None
         assert point.bandwidth is not None
         yield Row(
-            who=NAMES[point.contender],
+            who=name,
             key=None,
             state=State.BASELINE,
             gpu=gpu,
@@ -108,6 +110,13 @@ def _rows(benchmark: _Benchmark) -> Iterable[Row]:
             time_ms=point.seconds * 1e3,
         )
     yield limit(gpu, benchmark.ceiling / GB)
+
+
+def _name(contender: str) -> str | None:
+    """Name a baseline; a solution beside the lesson's is `solution, fast` or `solution, cuda`."""
+    first, comma, which = contender.partition(", ")
+    known = NAMES.get(first)
+    return f"{known}{comma}{which}" if known and (not comma or first == SOLUTION) else None
 
 
 def limit(gpu: str, ceiling_gbps: float) -> Row:

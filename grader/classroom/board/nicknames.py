@@ -11,8 +11,9 @@ from grader.classroom.board.words import ADJECTIVES, NOUNS
 
 LONGEST_NICKNAME = 24  # characters
 # Names of baselines, and the board's own words for the state of a row.
+MODEL = "model solution"  # each begins so
 TAKEN = (
-    *("torch", "torch eager", "torch compile", "model solution", "solution", "baseline"),
+    *("torch", "torch eager", "torch compile", "solution", "baseline"),
     *("limit", "the limit", "memory limit", "hardware limit", "gpu limit"),
     *("ranked", "solved", "unverified", "not timed", "not passed", "noisy", "disturbed"),
     *("impossible", "invalidated", "taken back", "rank", "place", "hidden", "teacher"),
@@ -44,7 +45,8 @@ def problem(nickname: str, forbidden: Forbidden) -> str | None:
         return "it shows a login or an e-mail address"
     if _like_a_pseudonym(nickname):
         return "it looks like a pseudonym, perhaps another's"
-    if skeleton(NUMBER_AROUND.sub("", folded(nickname))) in map(skeleton, TAKEN):
+    bare = skeleton(NUMBER_AROUND.sub("", folded(nickname)))
+    if bare in map(skeleton, TAKEN) or bare.startswith(skeleton(MODEL)):
         return "it is taken: the board uses it itself"
     return None
 

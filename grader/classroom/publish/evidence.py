@@ -6,7 +6,7 @@ checksum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -59,7 +59,9 @@ def read(paths: Sequence[Path], now: datetime) -> Read[Result]:
     return documents.read(paths, lambda path: partial(_results, now))
 
 
-def unused(placed: Iterable[tuple[str, Result]], solutions: Mapping[str, str]) -> list[Problem]:
+def unused(
+    placed: Iterable[tuple[str, Result]], solutions: Mapping[str, Collection[str]]
+) -> list[Problem]:
     """List results of other files than these solutions, given by SHA-256, and repeated results.
 
     Older results of a solution are not listed, although only the newest counts.
@@ -73,7 +75,7 @@ def unused(placed: Iterable[tuple[str, Result]], solutions: Mapping[str, str]) -
             problems.append(Problem(place, f"it is the same result as in {known}, and counts once"))
         elif result.exercise not in solutions:
             problems.append(Problem(place, f"it is of {name}, which is not published here"))
-        elif result.kernel.sha256 != solutions[result.exercise]:
+        elif result.kernel.sha256 not in solutions[result.exercise]:
             reason = f"it is of another file than the present solution of {name}"
             problems.append(Problem(place, reason))
     return problems

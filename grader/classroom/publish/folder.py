@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +17,17 @@ from grader.model import BrokenExercise, UsageError, fill_folder, replacing_fold
 
 @dataclass(frozen=True)
 class Shown:
-    """One solution as a learner sees it; `commentary` is Markdown, and may be empty."""
+    """One solution as a learner sees it; `commentary` is Markdown, and may be empty.
+
+    `others` are the files of further solutions.
+    """
 
     name: str
     title: str
     source: str
     commentary: str
+    others: tuple[str, ...] = ()
+    file: str = "kernel.py"
 
 
 def write(out: Path, files: Mapping[str, str], record: Solutions) -> None:
@@ -88,13 +93,37 @@ def read(folder: Path) -> Solutions:
         ) from None
 
 
-def solution(folder: Path, entry: PublishedSolution) -> Shown:
-    """Read one of its solutions. Raises UsageError when a file was changed since publication."""
+def solution(folder: Path, entry: PublishedSolution, file: str | None = None) -> Shown:
+    """Read one of its solutions: the lesson's, or another `file` of the exercise.
+
+    Raises UsageError when it was changed since publication, or is none of the exercise's.
+    """
+    if file is not None:
+        return _further(folder, entry, file)
     source = _unchanged(folder / entry.name / "kernel.py", entry.sha256)
     commentary = ""
     if entry.commentary is not None:
         commentary = _unchanged(folder / entry.name / COMMENTARY, entry.commentary)
-    return Shown(entry.name, entry.title, source, commentary)
+    others = tuple(one.file for one in entry.further)
+    return Shown(entry.name, entry.title, source, commentary, others)
+
+
+def _further(folder: Path, entry: PublishedSolution, file: str) -> Shown:
+    known = {one.file: one for one in entry.further}
+    if file not in known:
+        raise no_such_file(entry.name, file, list(known))
+    one = known[file]
+    source, text = _unchanged(folder / entry.name / file, one.sha256), ""
+    if one.text is not None:
+        text = _unchanged((folder / entry.name / file).with_suffix(".md"), one.text)
+    return Shown(entry.name, entry.title, source, text, file=file)
+
+
+def no_such_file(name: str, file: str, known: Sequence[str]) -> UsageError:
+    return UsageError(
+        f"{name} has no solution {file!r} beside kernel.py.",
+        f"It has {', '.join(known)}." if known else "It has no other: leave out --file.",
+    )
 
 
 def _unchanged(path: Path, sha256: str) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from grader.classroom.publish import evidence
 from grader.classroom.publish.evidence import Evidence
+from grader.classroom.publish.further import Further, further
 from grader.classroom.publish.mistakes import Mistake, mistake
-from grader.classroom.publish.sources import digest, docstring, require_name, text_of
+from grader.classroom.publish.sources import as_markdown, digest, docstring, require_name, text_of
 from grader.course import Exercise, regions
 from grader.grading import has_step
-from grader.model import BrokenExercise, GraderError, Result, Spec, texts
+from grader.model import BrokenExercise, GraderError, Result, Spec
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Model:
 
     `commentary` is Markdown, the author's own, or made from the docstring when `own` is false.
     `learner_lines` are the lines, counted from 1, that the exercise leaves to the learner.
+    `further` are the solutions beside it, in other languages or fast.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Model:
     learner_lines: frozenset[int]
     mistakes: tuple[Mistake, ...]
     evidence: Evidence
+    further: tuple[Further, ...]
 
 
 def collect(
@@ -60,7 +63,7 @@ def _model(exercise: Exercise, results: Sequence[Result]) -> tuple[Model, list[s
     mistakes = []
     for path in exercise.wrong_kernels:
         try:
-            mistakes.append(mistake(path, source, spec))
+            mistakes.append(mistake(path, _compared_with(exercise, path), spec))
         except BrokenExercise as error:
             problems.append(f"{exercise.name}: {error.message}")
     own = ""
@@ -75,13 +78,20 @@ def _model(exercise: Exercise, results: Sequence[Result]) -> tuple[Model, list[s
         spec=spec,
         source=source,
         sha256=sha256,
-        commentary=own or _as_markdown(docstring(source)),
+        commentary=own or as_markdown(docstring(source)),
         own=bool(own),
         learner_lines=_learner_lines(source),
         mistakes=tuple(mistakes),
         evidence=evidence.choose(exercise.name, sha256, has_step(spec, "speed"), results),
+        further=tuple(further(exercise, results)),
     )
     return model, problems
+
+
+def _compared_with(exercise: Exercise, wrong: Path) -> str:
+    """Read the solution in a wrong kernel's own language, or the first where there is none."""
+    alike = exercise.for_file(text_of(wrong).encode()).solution
+    return text_of(alike if alike.is_file() else exercise.solution)
 
 
 def commentary_of(exercise: Exercise) -> str:
@@ -91,20 +101,6 @@ def commentary_of(exercise: Exercise) -> str:
     """
     path = exercise.commentary
     return text_of(path).strip() if path.exists() else ""
-
-
-def _as_markdown(docstring: str) -> str:
-    """Turn a docstring's plain text into Markdown that looks the same.
-
-    Indented parts are code in both. Elsewhere only `code` between backticks has a meaning.
-    """
-    blocks = []
-    for block in re.split(r"\n\s*\n", docstring):
-        if all(line.startswith("    ") for line in block.splitlines()):
-            blocks.append(block)
-        else:
-            blocks.append(texts.markdown(block, code=True))
-    return "\n\n".join(blocks)
 
 
 def _learner_lines(source: str) -> frozenset[int]:

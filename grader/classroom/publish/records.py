@@ -17,6 +17,22 @@ from grader.model import Record
 FILE = "solutions.json"
 
 
+class FurtherSolution(Record):
+    """Another solution of an exercise, in another language or fast; in the exercise's folder."""
+
+    file: str
+    title: str
+    sha256: str = Field(description="SHA-256 of the file, hexadecimal")
+    text: str | None = Field(description="SHA-256 of its text, FILE.md; null: it has none")
+
+    @field_validator("file")
+    @classmethod
+    def _a_file_of_the_folder(cls, name: str) -> str:
+        if "/" in name or not name.endswith(".py"):
+            raise ValueError(f"{name!r} is no name of a kernel file")
+        return name
+
+
 class PublishedSolution(Record):
     """One exercise of the folder; its files lie in the folder `name` within it."""
 
@@ -24,6 +40,7 @@ class PublishedSolution(Record):
     title: str
     sha256: str = Field(description="SHA-256 of its kernel.py, hexadecimal")
     commentary: str | None = Field(description="SHA-256 of its commentary.md; null: it has none")
+    further: tuple[FurtherSolution, ...] = Field(default=(), description="the others, or none")
 
     @field_validator("name")
     @classmethod

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from pathlib import Path
 
 from grader.grading import LARGEST_FILE
-from grader.model import BrokenExercise
+from grader.model import BrokenExercise, texts
 
 
 def digest(text: str) -> str:
@@ -34,6 +35,20 @@ def docstring(source: str) -> str:
         return ast.get_docstring(ast.parse(source)) or ""
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
+
+
+def as_markdown(docstring: str) -> str:
+    """Turn a docstring's plain text into Markdown that looks the same.
+
+    Indented parts are code in both. Elsewhere only `code` between backticks has a meaning.
+    """
+    blocks = []
+    for block in re.split(r"\n\s*\n", docstring):
+        if all(line.startswith("    ") for line in block.splitlines()):
+            blocks.append(block)
+        else:
+            blocks.append(texts.markdown(block, code=True))
+    return "\n\n".join(blocks)
 
 
 def require_name(path: Path) -> None:

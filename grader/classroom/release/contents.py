@@ -1,7 +1,8 @@
 """The files of a course that students get: those on this list, and nothing else.
 
 From an exercise: README.md, spec.py, test_kernel.py, eager.py, and kernel.py as the stub that its
-present solution makes, whatever the working tree holds. From the course: course.toml, its
+present solution makes, whatever the working tree holds; likewise the stub of a solution in another
+backend. From the course: course.toml, its
 extensions, the README.md of each shelf and the pages beside it that it links to, LICENSE, the CI
 file of the chosen kind, and the files that `--with` names. No link of the file system is followed.
 """
@@ -80,12 +81,15 @@ def _take_exercise(contents: Contents, root: Path, exercise: Exercise) -> None:
         _refuse_link(folder)
     for name in OF_AN_EXERCISE:
         _take_if_there(contents, root, exercise.folder / name)
-    path = exercise.kernel.relative_to(root).as_posix()
-    make = kind_of(exercise.any_spec).stub
-    contents.files[path] = stubs.stub_of(exercise, make).encode()
-    contents.kernels.add(path)
-    if stubs.drifted(exercise, make):
-        contents.notes.append(f"{path}: the stub that its solution makes is released in its place")
+    for one in exercise.in_all_backends:
+        path = one.kernel.relative_to(root).as_posix()
+        make = kind_of(one.any_spec).stub
+        contents.files[path] = stubs.stub_of(one, make).encode()
+        contents.kernels.add(path)
+        if stubs.drifted(one, make):
+            contents.notes.append(
+                f"{path}: the stub that its solution makes is released in its place"
+            )
 
 
 def _take_extensions(contents: Contents, root: Path) -> None:

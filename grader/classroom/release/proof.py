@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from grader import backends
 from grader.course import Exercise, digest, stubs, text_of, without_comments
 from grader.grading import kind_of
 from grader.model import BrokenExercise
@@ -71,9 +72,15 @@ def secrets(root: Path, released: Sequence[Exercise]) -> Secrets:
     All solutions of the course count, including those of later exercises. Raises BrokenExercise for
     a solution without markers, and for a spec that does not load.
     """
-    shown = [form for exercise in released for form in _forms(_stub(exercise))]
+    stubs_of = (_stub(one) for exercise in released for one in exercise.in_all_backends)
+    shown = [form for stub in stubs_of for form in _forms(stub)]
     quotes = {quote for exercise in released for quote in _quotes(exercise)}
-    sources = sorted((root / "solutions").glob("*/kernel.py"))
+    in_others = (f"kernel_{name}.py" for name in backends.names())
+    sources = sorted(
+        path
+        for name in ("kernel.py", *in_others)
+        for path in (root / "solutions").glob(f"*/{name}")
+    )
     passages = []
     for path in sources:
         for passage in _passages(path, root):

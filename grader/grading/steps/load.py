@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def load(grading: Grading) -> Finding:
-    from grader.course import stubs
+    from grader import backends
+    from grader.course import imported_backends, stubs
     from grader.grading import counting
     from grader.model import Failure
     from grader.sandbox import KernelFailure
@@ -23,6 +24,16 @@ def load(grading: Grading) -> Finding:
                 kind="empty",
                 message="the kernel file is empty",
                 hint=stubs.recovery(grading.exercise, grading.kernel_path),
+            )
+        )
+    named = imported_backends(grading.spec, grading.kernel)
+    if len(named) > 1:
+        titles = " and ".join(map(backends.title, named))
+        raise KernelFailure(
+            Failure(
+                kind="several_backends",
+                message=f"the file imports the modules of {titles}, and must be in one of them",
+                hint="Import those of one alone.",
             )
         )
     grading.executor.load()

@@ -1,0 +1,127 @@
+"""Softmax of every row in two passes, in CUDA C++: a block of threads for each row.
+
+    out[i, j] = exp(x[i, j] - m[i]) / s[i]
+    m[i] = max_j x[i, j]     s[i] = sum_j exp(x[i, j] - m[i])
+
+In the first pass each thread goes through some columns of the row, and keeps the largest value that
+it has seen and a sum that is right for it. When a larger value comes, the old sum is multiplied by
+exp(old maximum - new maximum). The threads' sums are brought to one maximum in the same way: by
+shuffles within a warp, and through shared memory between warps.
+"""
+
+import functools
+
+import torch
+from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+
+THREADS = 512  # of the block that works on a row
+EACH = 8  # columns that a thread loads before it uses the first
+NAMES = {torch.float32: "float", torch.float16: "__half", torch.bfloat16: "__nv_bfloat16"}
+
+SOURCE = r"""
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <math_constants.h>
+
+// The largest of some numbers, and the sum of exp(x - highest) over them.
+struct Sum {
+    float highest, total;
+};
+
+// The Sum of all numbers of both.
+__device__ Sum joined(Sum a, Sum b) {
+    // BEGIN SOLUTION: bring the smaller one's total to the larger maximum, and add
+    Sum upper = a.highest < b.highest ? b : a, lower = a.highest < b.highest ? a : b;
+    // Without numbers the maximum is -inf, and -inf - -inf would be NaN.
+    if (lower.total > 0) upper.total += lower.total * expf(lower.highest - upper.highest);
+    return upper;
+    // END SOLUTION
+}
+
+// The Sum of a warp's 32, in each of its threads.
+__device__ Sum of_warp(Sum mine) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        Sum other = {__shfl_xor_sync(~0u, mine.highest, distance),
+                     __shfl_xor_sync(~0u, mine.total, distance)};
+        mine = joined(mine, other);
+    }
+    return mine;
+}
+
+// The Sum of all threads, in each of them.
+template <int THREADS>
+__device__ Sum of_block(Sum mine) {
+    __shared__ Sum parts[THREADS / 32];
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    mine = of_warp(mine);
+    if (lane == 0) parts[warp] = mine;
+    __syncthreads();
+    return of_warp(lane < THREADS / 32 ? parts[lane] : Sum{-CUDART_INF_F, 0});
+}
+
+// Fills one row of out; the strides are in elements, and may exceed `columns`.
+template <typename T, int THREADS, int EACH>
+__global__ void __launch_bounds__(THREADS)
+softmax(const T* x, T* out, long long x_stride, long long out_stride, int columns) {
+    const T* x_row = x + blockIdx.x * x_stride;
+    T* out_row = out + blockIdx.x * out_stride;
+    Sum mine = {-CUDART_INF_F, 0};
+
+    // Pass 1: the maximum of the row, and the sum of exp(x - maximum).
+    // BEGIN SOLUTION: each thread keeps a Sum of its columns; then join those of all threads
+    for (int start = threadIdx.x; start < columns; start += EACH * THREADS) {
+        float value[EACH], highest = mine.highest;
+        for (int k = 0; k < EACH; k++) {
+            int j = start + k * THREADS;
+            value[k] = j < columns ? float(x_row[j]) : -CUDART_INF_F;
+            highest = fmaxf(highest, value[k]);
+        }
+        // The first value is a number, so that the maximum is finite from here on.
+        mine.total *= expf(mine.highest - highest);
+        for (int k = 0; k < EACH; k++) mine.total += expf(value[k] - highest);
+        mine.highest = highest;
+    }
+    Sum row = of_block<THREADS>(mine);
+    // END SOLUTION
+
+    // Pass 2: the answer, rounded once to the type of out.
+    // BEGIN SOLUTION: read the row a second time, divide by the sum, store
+    float share = 1 / row.total;
+    for (int start = threadIdx.x; start < columns; start += EACH * THREADS) {
+        float value[EACH];
+        for (int k = 0; k < EACH; k++) {
+            int j = start + k * THREADS;
+            value[k] = j < columns ? float(x_row[j]) : -CUDART_INF_F;
+        }
+        for (int k = 0; k < EACH; k++) {
+            int j = start + k * THREADS;
+            if (j < columns) out_row[j] = T(expf(value[k] - row.highest) * share);
+        }
+    }
+    // END SOLUTION
+}
+"""
+
+
+@functools.cache
+def compiled(dtype: torch.dtype):
+    """Compile the kernel for this GPU, once for each dtype."""
+    device = Device()
+    device.set_current()
+    name = f"softmax<{NAMES[dtype]}, {THREADS}, {EACH}>"
+    program = Program(SOURCE, "c++", ProgramOptions(std="c++17", arch=f"sm_{device.arch}"))
+    return program.compile("cubin", name_expressions=(name,)).get_kernel(name)
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
+    """Fill `out` with the softmax of `x` over its last dimension.
+
+    Both are (rows, columns) of one dtype: float32, float16 or bfloat16. Neighbours in a row lie
+    next to each other in memory; the row strides may differ and may exceed `columns`.
+    """
+    # BEGIN SOLUTION: write the parts of SOURCE that are missing, and delete this line
+    # END SOLUTION
+    rows, columns = x.shape
+    config = LaunchConfig(grid=rows, block=THREADS)
+    arguments = (x.data_ptr(), out.data_ptr(), x.stride(0), out.stride(0), columns)
+    launch(Device().default_stream, config, compiled(x.dtype), *arguments)

@@ -1,0 +1,144 @@
+"""Cross entropy and its gradient in one launch, in CUDA C++: a block of threads for each token.
+
+    loss[i]         = log(sum_j exp(logits[i, j])) - logits[i, target[i]]
+    d loss / d l_ij = softmax(logits[i])[j] - (1 if j == target[i] else 0)
+
+The first pass is the online softmax of exercise 04. The second reads the row again and overwrites
+it with the gradient. A row whose target is IGNORED has loss 0 and gradient 0.
+"""
+
+import functools
+
+import numpy as np
+import torch
+from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+
+THREADS = 512  # of the block that works on a row
+EACH = 8  # columns that a thread loads before it uses the first
+NAMES = {torch.float32: "float", torch.float16: "__half", torch.bfloat16: "__nv_bfloat16"}
+
+SOURCE = r"""
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <math_constants.h>
+
+const long long IGNORED = -100;  // the target of a token that does not count, such as padding
+
+// The largest of some numbers, and the sum of exp(x - highest) over them.
+struct Sum {
+    float highest, total;
+};
+
+// The Sum of all numbers of both. Without numbers `highest` is -inf, and -inf - -inf would be NaN.
+__device__ Sum joined(Sum a, Sum b) {
+    Sum upper = a.highest < b.highest ? b : a, lower = a.highest < b.highest ? a : b;
+    if (lower.total > 0) upper.total += lower.total * expf(lower.highest - upper.highest);
+    return upper;
+}
+
+// The Sum of a warp's 32, in each of its threads.
+__device__ Sum of_warp(Sum mine) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        Sum other = {__shfl_xor_sync(~0u, mine.highest, distance),
+                     __shfl_xor_sync(~0u, mine.total, distance)};
+        mine = joined(mine, other);
+    }
+    return mine;
+}
+
+// The Sum of all threads, in each of them. No thread returns before all have called it.
+template <int THREADS>
+__device__ Sum of_block(Sum mine) {
+    __shared__ Sum parts[THREADS / 32];
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    mine = of_warp(mine);
+    if (lane == 0) parts[warp] = mine;
+    __syncthreads();
+    return of_warp(lane < THREADS / 32 ? parts[lane] : Sum{-CUDART_INF_F, 0});
+}
+
+// Fills one loss and overwrites one row of logits; `stride` is in elements.
+template <typename T, int THREADS, int EACH>
+__global__ void __launch_bounds__(THREADS)
+cross_entropy(T* logits, const long long* targets, float* losses, float grad_scale,
+              long long stride, int vocabulary) {
+    T* row = logits + blockIdx.x * stride;
+    long long target = targets[blockIdx.x];
+
+    // A token that does not count: zero its loss and its row, and read none of its logits.
+    // BEGIN SOLUTION: if the target is IGNORED, store the zeros and return
+    if (target == IGNORED) {
+        if (threadIdx.x == 0) losses[blockIdx.x] = 0;
+        for (int j = threadIdx.x; j < vocabulary; j += THREADS) row[j] = T(0.0f);
+        return;
+    }
+    // END SOLUTION
+
+    // Pass 1: the online softmax of exercise 04, and the loss.
+    // BEGIN SOLUTION: read the target's logit, then join the Sums of all threads, store the loss
+    // The target's logit is read now, because the second pass overwrites it.
+    float target_logit = float(row[target]);
+    Sum mine = {-CUDART_INF_F, 0};
+    for (int start = threadIdx.x; start < vocabulary; start += EACH * THREADS) {
+        float value[EACH], highest = mine.highest;
+        for (int k = 0; k < EACH; k++) {
+            int j = start + k * THREADS;
+            value[k] = j < vocabulary ? float(row[j]) : -CUDART_INF_F;
+            highest = fmaxf(highest, value[k]);
+        }
+        mine.total *= expf(mine.highest - highest);
+        for (int k = 0; k < EACH; k++) mine.total += expf(value[k] - highest);
+        mine.highest = highest;
+    }
+    Sum all = of_block<THREADS>(mine);
+    // The small log is added last, so that it is not lost in a large maximum.
+    if (threadIdx.x == 0) losses[blockIdx.x] = (all.highest - target_logit) + logf(all.total);
+    // END SOLUTION
+
+    // Pass 2: the gradient, rounded once to the type of the logits.
+    // BEGIN SOLUTION: read the row again, overwrite it with grad_scale * (softmax - one-hot)
+    float scale = grad_scale / all.total;
+    for (int start = threadIdx.x; start < vocabulary; start += EACH * THREADS) {
+        float value[EACH];
+        for (int k = 0; k < EACH; k++) {
+            int j = start + k * THREADS;
+            value[k] = j < vocabulary ? float(row[j]) : -CUDART_INF_F;
+        }
+        for (int k = 0; k < EACH; k++) {
+            int j = start + k * THREADS;
+            float gradient = scale * expf(value[k] - all.highest);
+            if (j == target) gradient -= grad_scale;
+            if (j < vocabulary) row[j] = T(gradient);
+        }
+    }
+    // END SOLUTION
+}
+"""
+
+
+@functools.cache
+def compiled(dtype: torch.dtype):
+    """Compile the kernel for this GPU, once for each dtype."""
+    device = Device()
+    device.set_current()
+    name = f"cross_entropy<{NAMES[dtype]}, {THREADS}, {EACH}>"
+    program = Program(SOURCE, "c++", ProgramOptions(std="c++17", arch=f"sm_{device.arch}"))
+    return program.compile("cubin", name_expressions=(name,)).get_kernel(name)
+
+
+def cross_entropy(
+    logits: torch.Tensor, target: torch.Tensor, loss: torch.Tensor, grad_scale: float
+) -> None:
+    """Fill `loss`, and overwrite `logits` with grad_scale * d(sum of loss) / d(logits).
+
+    `logits` is (tokens, vocabulary) of float32, float16 or bfloat16, with a row stride that may
+    exceed `vocabulary`; `target` is (tokens,) of int64, each a column or -100 (ignored); `loss` is
+    (tokens,) of float32.
+    """
+    # BEGIN SOLUTION: write the parts of SOURCE that are missing, and delete this line
+    # END SOLUTION
+    tokens, vocabulary = logits.shape
+    config = LaunchConfig(grid=tokens, block=THREADS)
+    pointers = (logits.data_ptr(), target.data_ptr(), loss.data_ptr())
+    numbers = (np.float32(grad_scale), logits.stride(0), vocabulary)
+    launch(Device().default_stream, config, compiled(logits.dtype), *pointers, *numbers)
