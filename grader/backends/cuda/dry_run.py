@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from cuda import core
 
-from grader.backends.cuda import contract, programs, stand_ins
+from grader.backends.cuda import contract, programs, refused_names, stand_ins
 from grader.backends.cuda.preload import preload
 from grader.backends.cuda.refusals import LaunchRefused, NotCompiled, NotSimulated
 from grader.model import BuildOptions, CannotGrade, Specialisation
@@ -27,7 +27,7 @@ from grader.worker.traffic_counter import Ledger
 __all__ = ["DryRun", "install", "preload"]
 
 # What libraries say where there is no GPU.
-NO_GPU = ("NVIDIA driver", "not compiled with CUDA", "No CUDA GPUs")
+NO_GPU = ("NVIDIA driver", "not compiled with CUDA", "No CUDA GPUs", "device-accessible")
 WARP = 32
 
 
@@ -136,7 +136,8 @@ def install() -> type[DryRun]:
         )
     torch.set_num_threads(1)
     programs.headers()  # looked up before walls rise
-    for name in ("Device", "LaunchConfig", "Program", "ProgramOptions", "launch"):
+    refused_names.install()
+    for name in ("Device", "LaunchConfig", "Linker", "Program", "ProgramOptions", "launch"):
         setattr(core, name, getattr(stand_ins, name))
     # A file may launch on torch's stream.
     setattr(torch.cuda, "current_stream", lambda device=None: stand_ins.Stream())  # noqa: B010

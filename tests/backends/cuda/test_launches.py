@@ -24,16 +24,21 @@ class Kernel:
     attributes = SimpleNamespace(num_regs=20, local_size_bytes=0, shared_size_bytes=1024)
 
 
+bindings = SimpleNamespace(cuLaunchKernel=None)  # in place of cuda.bindings.driver
+
+
 @pytest.fixture(autouse=True)
 def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """What cuda.core was asked to start; a file would import its `launch` from now on."""
     calls: list[tuple[object, ...]] = []
+    monkeypatch.setattr(bindings, "cuLaunchKernel", lambda *given: calls.append(given) or (0,))
     start = lambda *arguments: calls.append(arguments)  # noqa: E731
     monkeypatch.setattr(core, "launch", start)
     monkeypatch.setattr(
         launches, "driver", SimpleNamespace(cuKernelGetName=lambda handle: (0, b"add"))
     )
     monkeypatch.setattr(launches, "driver_result", lambda result, name: result[1])
+    monkeypatch.setattr(launches, "_BARE", ((bindings, "cuLaunchKernel", "success"),))
     launches.install()
     return calls
 
@@ -62,6 +67,23 @@ def test_a_withheld_kernel_is_not_started(started):
     assert (record.launches, started) == (1, [])
     launch("stream", CONFIG, Kernel(), 1, 2)
     assert len(started) == 1
+
+
+def test_a_launch_by_cudas_bindings_is_withheld_too(started):
+    """Else a file that uses them would seem to work without kernels."""
+    launch = bindings.cuLaunchKernel
+    with launches.withheld() as record:
+        assert launch(1, 2) == ("success",)
+    assert (record.launches, started) == (1, [])
+    assert launch(1, 2) == (0,)
+    assert started == [(1, 2)]
+
+
+def test_a_launch_into_a_graph_of_cuda_core_is_refused(started, monkeypatch):
+    monkeypatch.setattr(launches.refused_names, "Builder", str)
+    with pytest.raises(LaunchRefused, match=r"a graph of cuda\.core cannot be switched off"):
+        core.launch("builder", CONFIG, Kernel(), 1, 2)
+    assert started == []
 
 
 def test_a_first_launch_is_held_to_the_kernels_parameters(started, monkeypatch):
