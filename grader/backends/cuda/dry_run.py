@@ -27,7 +27,10 @@ from grader.worker.traffic_counter import Ledger
 __all__ = ["DryRun", "install", "preload"]
 
 # What libraries say where there is no GPU.
-NO_GPU = ("NVIDIA driver", "not compiled with CUDA", "No CUDA GPUs", "device-accessible")
+NO_GPU = (
+    *("NVIDIA driver", "not compiled with CUDA", "No CUDA GPUs"),
+    *("dummy base class", "device-accessible"),
+)
 WARP = 32
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from dataclasses import dataclass, field, fields
-from types import SimpleNamespace
 from typing import Any
 
 from cuda import core
@@ -113,15 +112,19 @@ class LaunchConfig(core.LaunchConfig):  # type: ignore[misc]
             self.cluster = core.LaunchConfig(grid=cluster, block=1).grid
 
 
+class KernelAttributes(_OnlyOnGpu):
+    """Figures of a kernel, some of which a file may set."""
+
+
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(_OnlyOnGpu):
     """A kernel that was compiled, and is not loaded."""
 
     name: str
     program: Program
     names: tuple[str, ...]
     sizes: tuple[int, ...]
-    attributes: Any = field(default_factory=SimpleNamespace, compare=False)
+    attributes: Any = field(default_factory=KernelAttributes, compare=False)
 
 
 class ObjectCode(_OnlyOnGpu):

@@ -149,6 +149,16 @@ def test_what_compiles_for_one_dtype_only_fails(tmp_path: Path):
         ("Device().default_stream", "Device().uuid", "only a GPU has Device.uuid"),
         (
             "n = x.numel()",
+            "n = compiled(x.dtype).occupancy",
+            "only a GPU has Kernel.occupancy",
+        ),
+        (
+            "n = x.numel()",
+            "n = compiled(x.dtype).attributes.num_regs",
+            "only a GPU has KernelAttributes.num_regs",
+        ),
+        (
+            "n = x.numel()",
             "from cuda.core import Linker; n = Linker(None)",
             "a Linker needs a GPU here",
         ),
@@ -193,6 +203,26 @@ def test_a_launch_that_a_gpu_would_refuse_fails(
     assert (code, failure["kind"]) == (1, kind)
     assert failure["message"].startswith(message)
     assert failure["hint"]
+
+
+HONEST = Path(__file__).parents[2] / "redteam" / "honest" / "cuda" / "01_vector_add"
+
+
+@pytest.mark.parametrize("kernel", ["extern_c_and_macros", "several_kernels"])
+def test_honest_kernels_compile(kernel: str):
+    """Others of the corpus take long: `make redteam-honest` compiles them."""
+    code, _, steps = graded(HONEST / f"{kernel}.py")
+    assert (code, steps["correctness"]["failure"]["kind"]) == (3, "not_simulated")
+    assert steps["compile"]["outcome"] == "pass"
+
+
+@pytest.mark.parametrize(
+    "kernel", ["grid_of_the_occupancy", "launched_by_the_driver", "graph_of_torch", "tensor_maps"]
+)
+def test_honest_kernels_that_need_a_driver_are_no_fault(kernel: str):
+    code, result, steps = graded(HONEST / f"{kernel}.py")
+    assert (code, result["status"]) == (3, "cannot_grade")
+    assert steps["correctness"]["failure"]["kind"] == "not_simulated"
 
 
 CHEATS = Path(__file__).parents[2] / "redteam" / "cheats"
