@@ -214,14 +214,15 @@ class SourceNames:
 
     `kernels` make a function a kernel. `wrappers` return the function that they receive. Files may
     assign to `settings`. `launchers` are functions that launch a kernel, where its language has no
-    `kernel[grid](...)`. `ready_made` holds kernels of the library's own. `half` is the text that
-    rounds `{value}` to float16.
+    `kernel[grid](...)`. `compilers` compile C++ that a file holds as text. `ready_made` holds
+    kernels of the library's own. `half` is the text that rounds `{value}` to float16.
     """
 
     kernels: frozenset[str]
     half: str
     wrappers: frozenset[str] = frozenset()
     launchers: frozenset[str] = frozenset()
+    compilers: frozenset[str] = frozenset()
     tensors: frozenset[str] = frozenset()
     settings: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()

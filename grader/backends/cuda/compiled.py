@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 import torch
 from cuda import core
 
-from grader.backends.cuda import contract, launches, programs
+from grader.backends.cuda import contract, launches, programs, refused_names
 from grader.backends.cuda.preload import preload
 from grader.worker import contract as of_torch
 from grader.worker.gpu import OnGpu
@@ -46,4 +46,5 @@ def install() -> type[Compiled]:
     core.Program = programs.Program
     programs.headers()  # looked up before walls rise
     launches.install()
+    refused_names.install()
     return Compiled

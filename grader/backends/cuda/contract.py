@@ -10,6 +10,7 @@ _PROGRAMS = "backends/cuda/programs.py"
 _LAUNCHES = "backends/cuda/launches.py"
 _STAND_INS = "backends/cuda/stand_ins.py"
 _DRY_RUN = "backends/cuda/dry_run.py"
+_REFUSED = "backends/cuda/refused_names.py"
 
 COMPILED = Library(
     CORE,
@@ -28,6 +29,8 @@ COMPILED = Library(
             _PROGRAMS,
             *("Program.compile(self, target_type, name_expressions, logs)", "ProgramOptions"),
         ),
+        *touchpoints("cuda.core", _REFUSED, "ObjectCode.from_cubin", "Device.create_graph_builder"),
+        *touchpoints("cuda.core.graph", _REFUSED, "GraphBuilder", "GraphDefinition"),
         *touchpoints("cuda.pathfinder", _PROGRAMS, "find_nvidia_header_directory(libname)"),
     ),
 )
