@@ -3,6 +3,7 @@
 import functools
 
 import torch
+from cuda.bindings import driver
 from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
 
 THREADS = 1024
@@ -35,7 +36,8 @@ def compiled(dtype):
     name = f"add<{NAMES[dtype]}>"
     options = ProgramOptions(std="c++17", arch=f"sm_{device.arch}")
     kernel = Program(SOURCE, "c++", options).compile("cubin", (name,)).get_kernel(name)
-    kernel.attributes.max_dynamic_shared_size_bytes = SHARED
+    most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    driver.cuKernelSetAttribute(most, SHARED, kernel.handle, device.device_id)
     return kernel
 
 
