@@ -56,7 +56,8 @@ def contract(exercise: Exercise, width: int = WIDEST) -> Text:
 
 
 def _languages(exercise: Exercise) -> Iterator[tuple[str, str]]:
-    spec, there = exercise.spec, {one.spec.backend: one for one in exercise.in_all_backends}
+    spec = exercise.whole_spec
+    there = {one.whole_spec.backend: one for one in exercise.in_all_backends}
     for name in spec.backends:
         one = there.get(name)
         file = f"{one.file}, checked with `--backend {name}`" if one and one.backend else ""

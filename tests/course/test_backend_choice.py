@@ -83,3 +83,21 @@ def test_each_language_must_take_what_the_spec_draws():
 def test_a_language_is_named_once():
     with pytest.raises(ValueError, match="also_in names a backend twice"):
         replace(SPEC, also_in=("triton",))
+
+
+def test_all_entries_of_a_file_are_in_its_language():
+    other = replace(SPEC, entry="triple")
+    whole = replace(SPEC, also=(other,))
+    inside = in_backend(whole, "cuda")
+    assert [(one.entry, one.backend, one.budgets) for one in inside.entries] == [
+        ("double", "cuda", ()),
+        ("triple", "cuda", ()),
+    ]
+    with pytest.raises(ValueError, match="triple has other backends"):
+        replace(SPEC, also=(replace(other, also_in=()),))
+
+
+def test_an_entry_stays_itself_in_another_language():
+    one = catalog.Exercise(DOUBLE.folder, "double")
+    assert one.written_in("cuda").entry == "double"
+    assert one.written_in("cuda").backend == "cuda"

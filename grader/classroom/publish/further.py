@@ -46,7 +46,7 @@ def further(exercise: Exercise, results: Sequence[Result]) -> Iterator[Further]:
         if path == exercise.solution:
             continue
         source = text_of(path)
-        spec = exercise.for_file(source.encode()).spec
+        spec = exercise.for_file(source.encode()).whole_spec
         words = path.with_suffix(".md")
         own = text_of(words).strip() if words.exists() else ""
         sha256 = digest(source)
