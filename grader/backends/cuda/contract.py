@@ -8,6 +8,7 @@ from grader.worker.requirements import Library, touchpoints
 (CORE,) = BACKEND.packages
 _PROGRAMS = "backends/cuda/programs.py"
 _LAUNCHES = "backends/cuda/launches.py"
+_RECORDING = "backends/cuda/recording.py"
 _STAND_INS = "backends/cuda/stand_ins.py"
 _REFUSED = "backends/cuda/refused_names.py"
 
@@ -23,6 +24,9 @@ COMPILED = Library(
             "Kernel.arguments_info",
         ),
         *touchpoints("cuda.bindings.driver", _LAUNCHES, "cuKernelGetName"),
+        *touchpoints("cuda.bindings.driver", _RECORDING, "cuMemGetAddressRange"),
+        *touchpoints("cuda.core", _RECORDING, "LaunchConfig.is_cooperative"),
+        *touchpoints("cuda.core", _RECORDING, "ObjectCode.code_type", "ObjectCode.code"),
         *touchpoints(
             "cuda.core",
             _PROGRAMS,
