@@ -19,16 +19,18 @@ class Abilities:
     `simulate`: run kernels on the CPU. `count_traffic`: count in simulation how often each element
     of an argument is read and written. `trace_threads`: record in simulation each access of each
     thread. `trace_lanes`: the same of each lane of a program that works on blocks.
-    `compile_without_gpu`: compile for a GPU that is not there. `dry_run`: all that simulation does
-    is to compile kernels and to note their launches, so that a check without a GPU grades nothing
-    but errors. `tune`: try forms of a kernel at its first call, so that the call that is counted
-    comes after another one.
+    `record_launches`: record the launches of a call on a GPU, so that hardware counters can count
+    them where no simulator does. `compile_without_gpu`: compile for a GPU that is not there.
+    `dry_run`: all that simulation does is to compile kernels and to note their launches, so that a
+    check without a GPU grades nothing but errors. `tune`: try forms of a kernel at its first call,
+    so that the call that is counted comes after another one.
     """
 
     simulate: bool = False
     count_traffic: bool = False
     trace_threads: bool = False
     trace_lanes: bool = False
+    record_launches: bool = False
     compile_without_gpu: bool = False
     dry_run: bool = False
     tune: bool = False

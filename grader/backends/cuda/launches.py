@@ -67,7 +67,7 @@ def _bare(start: Callable[..., Any], success: Any) -> Callable[..., Any]:
 
 def _check(kernel: Any, config: Any, arguments: Sequence[Any]) -> None:
     try:
-        name, sizes = _name(kernel), [size for _, size in kernel.arguments_info]
+        name, sizes = name_of(kernel), [size for _, size in kernel.arguments_info]
         most_shared = kernel.attributes.max_dynamic_shared_size_bytes
     except Exception:  # a driver that does not know: the launch must happen all the same
         return
@@ -75,13 +75,17 @@ def _check(kernel: Any, config: Any, arguments: Sequence[Any]) -> None:
     parameters.check(name, sizes, arguments)
 
 
-def _name(kernel: Any) -> str:
+def name_of(kernel: Any) -> str:
     name: bytes = driver_result(driver.cuKernelGetName(kernel.handle), "cuKernelGetName")
     return name.decode()
 
 
 @contextmanager
-def _instead(other: Callable[..., None], bare: Callable[[], bool] = lambda: True) -> Iterator[None]:
+def instead(other: Callable[..., None], bare: Callable[[], bool] = lambda: True) -> Iterator[None]:
+    """Call `other` for each launch meanwhile, and `bare` before one by CUDA's bindings.
+
+    The latter happens where `bare` returns True.
+    """
     before = _Launching.now, _Launching.bare
     _Launching.now, _Launching.bare = staticmethod(other), staticmethod(bare)
     try:
@@ -98,14 +102,19 @@ def observed() -> Iterator[Launches]:
         launches.note(kernel, math.prod(config.block), config.shmem_size)
         _Launching.start(stream, config, kernel, *kernel_args)
 
-    with _instead(launch):
+    with instead(launch):
         yield launches
+
+
+def start(stream: Any, config: Any, kernel: Any, *kernel_args: Any) -> None:
+    """Launch a kernel by NVIDIA's own function."""
+    _Launching.start(stream, config, kernel, *kernel_args)
 
 
 def _figures(kernel: Any, threads: int, shared: int, launches: int) -> Launched:
     attributes = kernel.attributes
     return Launched(
-        kernel=_name(kernel),
+        kernel=name_of(kernel),
         registers=attributes.num_regs,
         # Local memory holds spilled registers and arrays of a thread alike.
         spills=None if attributes.local_size_bytes else 0,
@@ -127,5 +136,5 @@ def withheld() -> Iterator[Withheld]:
         record.launch()
         return False
 
-    with _instead(record.launch, bare), graphs_withheld(record):
+    with instead(record.launch, bare), graphs_withheld(record):
         yield record

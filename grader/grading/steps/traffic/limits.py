@@ -13,6 +13,7 @@ from functools import partial
 
 from torch import Tensor
 
+from grader import backends
 from grader.grading.counting import Counted, FailedInSimulation, counted
 from grader.grading.session import Grading
 from grader.grading.step import Finding
@@ -20,6 +21,9 @@ from grader.grading.steps.traffic import counters
 from grader.grading.steps.traffic.allowance import AGAIN, BEYOND, SLACK
 from grader.grading.trials import trusted, with_case
 from grader.model import Failure, GraderError, Inputs, Outcome, Spec, Traffic
+from grader.sandbox import NotSimulated
+
+ONLY_COUNTERS = "nothing but a GPU's counters sees what kernels of its language read and write"
 
 
 def traffic(grading: Grading) -> Finding:
@@ -28,7 +32,12 @@ def traffic(grading: Grading) -> Finding:
     On a GPU, the hardware counts for a kernel that cannot be simulated. Its counters see less than
     the simulation: a kernel that merely fails in simulation can fail by them, and earn nothing.
     """
-    spec, one = grading.spec, counted(grading)
+    spec = grading.spec
+    if not backends.find(spec.backend).can.count_traffic:
+        if grading.options.device == "cpu":
+            raise NotSimulated(ONLY_COUNTERS)
+        return counters.traffic(grading, f"not simulated: {ONLY_COUNTERS}")
+    one = counted(grading)
     if isinstance(one, Finding):
         found = counters.traffic(grading, one.summary) if one.outcome is Outcome.SKIP else one
         chosen = isinstance(one, FailedInSimulation) and found.outcome is Outcome.PASS
