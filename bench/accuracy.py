@@ -284,7 +284,7 @@ def record_of(found: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> d
 
 def events() -> dict[str, Any]:
     rows, steps = [], []
-    for exercise in with_step(catalog.exercises(ROOT), "speed"):
+    for exercise in with_step(catalog.parts(ROOT), "speed"):
         step = graded(exercise.name, exercise.solution)
         plain = fresh("--plain", exercise.name)
         published = step["speed"]["bandwidth_gbps"]
@@ -373,7 +373,7 @@ def liars() -> dict[str, Any]:
 def bounds() -> dict[str, Any]:
     """The share of each exercise of BOUNDS, by the judge and by plain events."""
     rows, steps = [], []
-    for exercise in with_step(catalog.exercises(BOUNDS), "speed"):
+    for exercise in with_step(catalog.parts(BOUNDS), "speed"):
         course = ("--course", str(BOUNDS))
         step = fresh(*course, "--one", exercise.name, str(exercise.solution))
         plain, reference = (fresh(*course, f, exercise.name) for f in ("--plain", "--reference"))

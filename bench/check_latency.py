@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     exercises = [catalog.find(root, name) for name in asked.names] or catalog.exercises(root)
     load_before = os.getloadavg()[0]
     quick = {f"grader {word}": quick_command(word) for word in ("--help", "list")}
-    backends = sorted({exercise.spec.backend for exercise in exercises})
+    backends = sorted({exercise.whole_spec.backend for exercise in exercises})
     imports = {backend: worker_imports(backend, asked.device) for backend in backends}
     rounds, environment = [], {}
     for number in range(asked.rounds):

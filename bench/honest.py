@@ -44,6 +44,8 @@ from grader.model.results import Result
 from grader.model.verdict import first_problem
 
 CORPUS = Path("tests/redteam/honest")  # below the course
+# Other courses, by the folder of the corpus that holds the kernels for them.
+COURSES = {"": Path(), "cuda": Path("tests/courses/cuda")}
 # Kernels a judge: an interruption loses no more than these, and on a GPU each takes long.
 BATCH = {"cpu": 6, "cuda": 1}
 GPU_ONLY = re.compile(r"^# GPU only: \S", re.MULTILINE)
@@ -56,10 +58,11 @@ class Honest:
 
     exercise: Exercise
     path: Path
+    folder: str = ""  # of COURSES
 
     @property
     def name(self) -> str:
-        return f"{self.exercise.name}/{self.path.stem}"
+        return "/".join(filter(None, (self.folder, self.exercise.name, self.path.stem)))
 
     @property
     def gpu_only(self) -> bool:
@@ -137,14 +140,16 @@ def corpus(root: Path, names: Sequence[str] = ()) -> list[Honest]:
     Raises UsageError for a name that nothing has.
     """
     known = [
-        Honest(exercise, path)
-        for exercise in with_step(catalog.exercises(root), "speed")
-        for path in sorted((root / CORPUS / exercise.name).glob("*.py"))
+        Honest(exercise, path, folder)
+        for folder, course in COURSES.items()
+        for exercise in with_step(catalog.exercises(root / course), "speed")
+        for path in sorted((root / CORPUS / folder / exercise.name).glob("*.py"))
     ]
+    chosen = {one: {one.name, one.name.rpartition("/")[0]} & set(names) for one in known}
     for name in names:
-        if not any(name in (one.name, one.exercise.name) for one in known):
+        if not any(name in by for by in chosen.values()):
             raise UsageError(f"The corpus has no {name!r}.", f"See {root / CORPUS}.")
-    return [one for one in known if not names or {one.name, one.exercise.name} & set(names)]
+    return [one for one in known if not names or chosen[one]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,7 +8,7 @@
 The cheats are tests/redteam/cheats/cNN_*.py, NN a number of docs/trust.md's table. What has to
 become of each is said by comments below its docstring, in this order:
 
-    # attacks: the exercise
+    # attacks: the exercise, with its course's folder before it where that is another course
     # stopped: the step and the kind of failure that end it; other ends behind ` | `, and at the end
     #   a remark (in parentheses)
     # harmless: at most 1.02       times the share of the ceiling that the solution reaches
@@ -179,6 +179,15 @@ def cheats(root: Path, names: Sequence[str] = ()) -> list[Cheat]:
     return [known[name] for name in names] or list(known.values())
 
 
+def attacked(root: Path, attacks: str) -> Exercise:
+    """Return the exercise that a header names, such as `01_add` or `tests/courses/its/01_add`.
+
+    Raises UsageError where there is none.
+    """
+    course, _, name = attacks.rpartition("/")
+    return catalog.find(root / course, name)
+
+
 def part(items: Sequence[Cheat], shard: str) -> list[Cheat]:
     """Each N-th of them, from the I-th on. Raises UsageError for a shard that is not I/N."""
     told = re.fullmatch(r"(\d+)/(\d+)", shard)
@@ -297,7 +306,7 @@ def environment_of(device: str) -> dict[str, Any]:
 
 def judge_all(root: Path, chosen: Sequence[Cheat], device: str, at_once: int) -> list[Fate]:
     """The fates of these cheats, in their order, each told on standard error as it comes."""
-    exercises = {one.header.attacks: catalog.find(root, one.header.attacks) for one in chosen}
+    exercises = {one.header.attacks: attacked(root, one.header.attacks) for one in chosen}
     shares: dict[str, float | None] = {}
     for one in chosen:
         name = one.header.attacks
@@ -320,12 +329,12 @@ def judge_all(root: Path, chosen: Sequence[Cheat], device: str, at_once: int) ->
 
 def table(fates: Sequence[Fate], left_out: int) -> Iterator[str]:
     """What a person reads: one line for each cheat, and the sum."""
-    yield f"{'cheat':<36}{'attacks':<24}{'what became of it':<20}{'s':>6}  stopped by, or gain"
+    yield f"{'cheat':<36}{'attacks':<40}{'what became of it':<20}{'s':>6}  stopped by, or gain"
     for fate in fates:
         by = " ".join(filter(None, (fate.step, fate.kind)))
         gain = "" if fate.gain is None else f"{fate.gain - 1:+.1%}"
         yield (
-            f"{fate.name:<36}{fate.attacks:<24}{fate.status:<20}{fate.seconds:>6.1f}  "
+            f"{fate.name:<36}{fate.attacks:<40}{fate.status:<20}{fate.seconds:>6.1f}  "
             + ", ".join(filter(None, (by, gain)))
         ).rstrip()
         if not fate.ok:

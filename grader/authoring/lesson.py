@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from grader import backends
 from grader.course import Exercise
 from grader.grading import Step, kind_of, steps_of
 from grader.model import BaseSpec, Spec
@@ -75,7 +76,7 @@ _SENTENCES: dict[str, Callable[[Any], str]] = {
     "load": lambda spec: ": imports the file and finds the entry.",
     "correctness": lambda spec: f": {TODO} which sizes and values, compared with float64.",
     "properties": lambda spec: f": {TODO} what the tests of `test_kernel.py` hold, in words.",
-    "traffic": lambda spec: f": {_moves(spec)}on average over the elements; counted in simulation.",
+    "traffic": lambda spec: f": {_moves(spec)}on average over the elements; {_counted(spec)}.",
     "counts": lambda spec: (
         f": see the table below; counted in simulation for {spec.counted.headline}."
     ),
@@ -86,6 +87,11 @@ _SENTENCES: dict[str, Callable[[Any], str]] = {
     ),
     "speed": lambda spec: f" (on a GPU): {_scored(spec)}, {_compared(spec)}",
 }
+
+
+def _counted(spec: Spec) -> str:
+    simulated = backends.find(spec.backend).can.count_traffic
+    return "counted in simulation" if simulated else "counted on a GPU whose counters may be read"
 
 
 def _moves(spec: Spec) -> str:

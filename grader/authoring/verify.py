@@ -295,10 +295,10 @@ def _judged(trial: _Trial, result: Result) -> Verified:
     exercise = _exercise_of(trial)
     actual = _actual(result)
     rejected = trial.expected == REJECTED and result.status is Status.FAIL
-    compiled = _only_compiled(trial, result)
     # Of several entries a file need not name the one that is rejected.
     as_expected = trial.expected in (actual, actual.partition(" of ")[0])
-    ok = rejected or as_expected or _took_too_long(trial, result) or compiled
+    compiled = _only_compiled(trial, result)
+    ok = rejected or as_expected or compiled or _took_too_long(trial, result)
     return Verified(
         exercise=exercise.name,
         kind=COMPILED if compiled else trial.kind,

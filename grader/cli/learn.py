@@ -90,9 +90,8 @@ def check(
     json: options.Json = False,
 ) -> None:
     """Grade kernels: whether they are right, and how fast they are."""
-    exercises = options.written_in(
-        options.selected(names, every, catalog.find_entry), backend, every
-    )
+    chosen = options.selected(names, every, catalog.find_entry)
+    exercises = options.written_in(chosen, backend, every)
     if hardened and sanitize:
         raise UsageError(
             "--sanitize runs the kernel under a tool that does not work behind the "

@@ -35,7 +35,7 @@ def backend_of(spec: Spec, content: bytes) -> str:
 
 
 def in_backend(spec: Spec, name: str) -> Spec:
-    """Return the spec for files in one of its backends, without budgets that it cannot count.
+    """Return the spec for files in one of its backends.
 
     Raises BrokenExercise for a backend that the spec does not allow.
     """
@@ -43,13 +43,11 @@ def in_backend(spec: Spec, name: str) -> Spec:
         return spec
     if name not in spec.also_in:
         raise BrokenExercise(f"{spec.title!r} allows {', '.join(spec.backends)}, and no {name}.")
-    counts = backends.find(name).counts
     return replace(
         spec,
         backend=name,
         also_in=tuple(other for other in spec.backends if other != name),
-        budgets=tuple(budget for budget in spec.budgets if budget.count in counts),
-        also=tuple(in_backend(entry, name) for entry in spec.also),
+        also=tuple(in_backend(one, name) for one in spec.also),
     )
 
 

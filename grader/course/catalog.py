@@ -116,7 +116,7 @@ class Exercise:
         """
         use_extensions(self.root)
         spec = load_spec(self.folder / "spec.py")
-        if self.backend and isinstance(spec, Spec):
+        if isinstance(spec, Spec) and self.backend:
             spec = in_backend(spec, self.backend)
         if self.entry is None:
             return spec
@@ -157,12 +157,12 @@ class Exercise:
 
     def written_in(self, name: str) -> Exercise:
         """Return the exercise for files in one of its backends."""
-        first = Exercise(self.folder).whole_spec.backend
-        return Exercise(self.folder, self.entry, "" if name == first else name)
+        first = replace(self, backend="")
+        return first if name == first.whole_spec.backend else replace(self, backend=name)
 
     def for_file(self, content: bytes) -> Exercise:
         """Return the exercise in the backend that a kernel file is written in, by its imports."""
-        spec = Exercise(self.folder).any_spec
+        spec = replace(self, backend="").any_spec
         if not isinstance(spec, Spec) or not spec.also_in:
             return self
         return self.written_in(backend_of(spec, content))
@@ -170,9 +170,9 @@ class Exercise:
     @property
     def in_all_backends(self) -> list[Exercise]:
         """The exercise, and itself in each further backend for which it has a file."""
-        first = Exercise(self.folder, self.entry)
+        first = replace(self, backend="")
         others = first.any_spec.also_in if isinstance(first.any_spec, Spec) else ()
-        further = map(first.written_in, others)
+        further = [replace(self, backend=name) for name in others]
         return [first, *(e for e in further if e.kernel.is_file() or e.solution.is_file())]
 
 
@@ -243,6 +243,11 @@ def exercises(root: Path) -> list[Exercise]:
         for shelf in reversed(SHELVES)
         for spec in sorted((root / shelf).glob("*/spec.py"))
     ]
+
+
+def parts(root: Path) -> list[Exercise]:
+    """List every entry of every exercise, in the order of `exercises`. Raises BrokenExercise."""
+    return [part for exercise in exercises(root) for part in exercise.parts]
 
 
 def following(exercise: Exercise) -> Exercise | None:

@@ -94,7 +94,7 @@ def stub_of(exercise: Exercise, make: StubMaker = make_stub) -> str:
             f"A learner's copy of a course has none: copy {exercise.file} again from the course.",
         )
     source = text_of(exercise.solution)
-    return make(source, exercise.name, str(exercise.solution))
+    return make(source, exercise.folder.name, str(exercise.solution))
 
 
 def drifted(exercise: Exercise, make: StubMaker = make_stub) -> bool:

@@ -80,7 +80,7 @@ def run(
         arena_size = max(arena_bytes(spec, one.rows, one.calls) for one in sizes)
         with closing(CudaArena(arena_size)) as arena:
             progress("the ceiling")
-            ceiling = _ceiling(fork_servers, spec, sizes[-1], arena)
+            highest = ceiling(fork_servers, spec, sizes[-1], arena)
             for entrant in entrants:
                 written = exercise.for_file(entrant.kernel).spec
                 fork_server = fork_servers.fork_server(written.backend, "cuda")
@@ -89,12 +89,12 @@ def run(
                     for point in measured(spec, entrant.name, sizes, link, arena.memory):
                         points.append(point)
                         progress(f"{point.contender}: {point.case}")
-            ceiling = max(ceiling, _ceiling(fork_servers, spec, sizes[-1], arena))
+            highest = max(highest, ceiling(fork_servers, spec, sizes[-1], arena))
     return Benchmark(
         exercise=exercise.name,
         title=spec.title,
         environment=environment("cuda"),
-        ceiling=ceiling,
+        ceiling=highest,
         peak_flops=_peak_flops(),
         sizes=tuple(sizes),
         contenders=tuple(one.name for one in entrants),
@@ -180,7 +180,7 @@ def _timed(kernel: WorkerLink, slots: Slots) -> tuple[float, bool]:
     return statistics.median(one.claimed_s for one in batches) / len(calls), right
 
 
-def _ceiling(fork_servers: ForkServers, spec: Spec, largest: Size, arena: CudaArena) -> float:
+def ceiling(fork_servers: ForkServers, spec: Spec, largest: Size, arena: CudaArena) -> float:
     """Return the reference kernel's bytes per second, of the same mix and the largest size."""
     slots = Slots(spec, scored_case(spec, largest.rows), largest.calls, arena.memory)
     slots.refill()

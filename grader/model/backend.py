@@ -19,16 +19,18 @@ class Abilities:
     `simulate`: run kernels on the CPU. `count_traffic`: count in simulation how often each element
     of an argument is read and written. `trace_threads`: record in simulation each access of each
     thread. `trace_lanes`: the same of each lane of a program that works on blocks.
-    `compile_without_gpu`: compile for a GPU that is not there. `dry_run`: all that simulation does
-    is to compile kernels and to note their launches, so that a check without a GPU grades nothing
-    but errors. `tune`: try forms of a kernel at its first call, so that the call that is counted
-    comes after another one.
+    `record_launches`: record the launches of a call on a GPU, so that hardware counters can count
+    them where no simulator does. `compile_without_gpu`: compile for a GPU that is not there.
+    `dry_run`: all that simulation does is to compile kernels and to note their launches, so that a
+    check without a GPU grades nothing but errors. `tune`: try forms of a kernel at its first call,
+    so that the call that is counted comes after another one.
     """
 
     simulate: bool = False
     count_traffic: bool = False
     trace_threads: bool = False
     trace_lanes: bool = False
+    record_launches: bool = False
     compile_without_gpu: bool = False
     dry_run: bool = False
     tune: bool = False
@@ -214,14 +216,15 @@ class SourceNames:
 
     `kernels` make a function a kernel. `wrappers` return the function that they receive. Files may
     assign to `settings`. `launchers` are functions that launch a kernel, where its language has no
-    `kernel[grid](...)`. `ready_made` holds kernels of the library's own. `half` is the text that
-    rounds `{value}` to float16.
+    `kernel[grid](...)`. `compilers` compile C++ that a file holds as text. `ready_made` holds
+    kernels of the library's own. `half` is the text that rounds `{value}` to float16.
     """
 
     kernels: frozenset[str]
     half: str
     wrappers: frozenset[str] = frozenset()
     launchers: frozenset[str] = frozenset()
+    compilers: frozenset[str] = frozenset()
     tensors: frozenset[str] = frozenset()
     settings: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()

@@ -268,13 +268,13 @@ class Spec(BaseSpec):
                 raise ValueError(message)
 
     @property
-    def backends(self) -> tuple[str, ...]:
-        return (self.backend, *self.also_in)
-
-    @property
     def entries(self) -> tuple[Spec, ...]:
         """The first entry, then those of `also`."""
         return (replace(self, also=()), *self.also) if self.also else (self,)
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        return (self.backend, *self.also_in)
 
     @property
     def timed(self) -> tuple[Scored, Gates]:
@@ -324,7 +324,7 @@ def _faults_of_entries(spec: Spec) -> Iterator[str]:
         if one.also:
             yield f"{one.entry} has an `also` of its own: name all entries in that of SPEC"
         if (one.kind, one.backends) != (spec.kind, spec.backends):
-            yield f"{one.entry} has other backends or another kind than {spec.entry}, in one file"
+            yield f"{one.entry} has other backends or another kind than {spec.entry}, its file's"
     if twice := [name for name in names if names.count(name) > 1]:
         yield f"two entries are called {twice[0]}"
 

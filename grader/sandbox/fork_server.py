@@ -245,6 +245,11 @@ class ForkServer:
         self._ready = True
 
     @property
+    def dry_run(self) -> bool:
+        """True where kernels are compiled and never run."""
+        return self.device == "cpu" and backends.find(self.backend).can.dry_run
+
+    @property
     def running(self) -> bool:
         return self._process is not None
 

@@ -42,6 +42,7 @@ from grader.sandbox.fork_server import START_S, ForkServer, Worker
 REPORT_S = 5.0  # beyond a call's limit, for a worker that stops the call itself to report on it
 LAST_REPORT_S = 1.0  # for a device to report on a call that went wrong; it may be in a launch
 MOVED = ("reads.", "writes.")
+COMPUTING = ("call", "go", "count", "trace", "record")
 # What libraries say when a check on the GPU failed, such as torch's of an index.
 DEVICE_ASSERT = ("device-side assert triggered", "CUDA_ERROR_ASSERT")
 
@@ -473,6 +474,9 @@ class WorkerLink:
             self._end()
             failure = failures.from_fault(reply.fault, self._fork_server.backend)
             raise self._cause(report, failure)
+        if operation in COMPUTING and self._fork_server.dry_run:
+            self._end()  # a worker that only notes launches says of each call that nothing ran
+            raise KernelFailure(failures.broke_protocol("an output that no kernel computed"))
         return reply
 
     def _end(self, *, patient: bool = False) -> int | None:

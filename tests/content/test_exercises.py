@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 STEPS = steps.every()
 ROOT = Path(__file__).parents[2]
-EXERCISES = [e for e in catalog.exercises(ROOT) if e.folder.parent.name == "exercises"]
+EXERCISES = [e for e in catalog.parts(ROOT) if e.folder.parent.name == "exercises"]
 EDGES = (1, 2, 3, 127, 128, 129, 1023, 1024, 1025)
 
 each = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
@@ -131,8 +131,8 @@ def test_no_spec_imports_torch():
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from grader.course.catalog import exercises\n"
-        "specs = [e.spec for e in exercises(Path(sys.argv[1]))]\n"
+        "from grader.course.catalog import parts\n"
+        "specs = [e.spec for e in parts(Path(sys.argv[1]))]\n"
         "print(len(specs), 'torch' in sys.modules, 'numpy' in sys.modules)"
     )
     said = subprocess.run(
@@ -142,7 +142,7 @@ def test_no_spec_imports_torch():
         text=True,
         cwd=ROOT,
     ).stdout
-    assert said.split() == [str(len(catalog.exercises(ROOT))), "False", "False"]
+    assert said.split() == [str(len(catalog.parts(ROOT))), "False", "False"]
 
 
 # -- the cases that every check tries

@@ -19,7 +19,7 @@ LINES = 22  # of a terminal of 24
 # Blocks as long as these make a picture of two turns too large to read: the row is one block.
 LONG_BLOCKS = ("03_three_pass_softmax", "06_cross_entropy")
 
-OF_PROGRAMS = [each for each in catalog.exercises(ROOT) if each.spec.backend == "triton"]
+OF_PROGRAMS = [each for each in catalog.parts(ROOT) if each.spec.backend == "triton"]
 
 
 @pytest.fixture(scope="module", params=OF_PROGRAMS, ids=lambda exercise: exercise.name)

@@ -18,7 +18,7 @@ from grader.grading.check import Request
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-PUZZLES = [e for e in catalog.exercises(ROOT) if e.folder.parent.name == "puzzles"]
+PUZZLES = [e for e in catalog.parts(ROOT) if e.folder.parent.name == "puzzles"]
 MOST_ELEMENTS = 4096  # of a case: the simulator runs a Python task for each thread
 MOST_PICTURED = {"numba": 64, "triton": 700}
 

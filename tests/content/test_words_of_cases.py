@@ -19,7 +19,7 @@ def explained() -> set[str]:
 
 
 def printed() -> set[str]:
-    specs = [each.spec for each in catalog.exercises(ROOT) if each.folder.parent.name == "puzzles"]
+    specs = [each.spec for each in catalog.parts(ROOT) if each.folder.parent.name == "puzzles"]
     cases = [case for spec in specs for case in spec.edges]
     drawn = {draw for spec in specs for draw in spec.draws} | {case.draw for case in cases}
     words = {"offset": any(c.offset for c in cases), "row padding": any(c.pad for c in cases)}

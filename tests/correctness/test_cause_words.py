@@ -75,7 +75,7 @@ def test_the_words_of_backends_and_exercises_are_known() -> None:
         for hint in table.values()
         if isinstance(hint, Advice)
     }
-    specs = [each.spec for each in catalog.exercises(ROOT)]
+    specs = [each.spec for each in catalog.parts(ROOT)]
     listed = {mistake.cause for spec in specs for mistake in spec.mistakes}
     assert {"ignore_index", "rescale"} <= listed
     assert advice | listed | set(CAUSES.values()) <= set(vocabulary())

@@ -35,7 +35,7 @@ from grader.speed.scored_case import scored_case
 
 ROOT = Path(__file__).parents[2]
 SOFTMAX = catalog.find(ROOT, "04_online_softmax").spec
-SPECS = {exercise.name: exercise.spec for exercise in catalog.exercises(ROOT)}
+SPECS = {exercise.name: exercise.spec for exercise in catalog.parts(ROOT)}
 FLOATS = ("float32", "float16", "bfloat16")
 
 CASES = st.builds(
@@ -262,9 +262,7 @@ def test_a_factor_is_drawn_over_all_that_the_contract_allows():
 # -- the scored case, here drawn on the CPU
 
 
-@pytest.mark.parametrize(
-    "exercise", with_step(catalog.exercises(ROOT), "speed"), ids=lambda e: e.name
-)
+@pytest.mark.parametrize("exercise", with_step(catalog.parts(ROOT), "speed"), ids=lambda e: e.name)
 def test_the_scored_case_is_drawn_in_place_and_finite(exercise: catalog.Exercise):
     case = scored_case(exercise.spec, 3)
     drawn = exercise.spec.inputs(case, LargeDraw(case, "cpu", seed=1))

@@ -31,7 +31,7 @@ from grader.model.cases import Case
 from grader.model.exercise import Spec
 
 ROOT = Path(__file__).parents[2]
-EXERCISES = with_step(catalog.exercises(ROOT), "speed")
+EXERCISES = with_step(catalog.parts(ROOT), "speed")
 SOFTMAX = catalog.find(ROOT, "04_online_softmax").spec
 
 

@@ -176,13 +176,13 @@ def test_wrong_shares_and_correlations_are_found_as_stated(
 
 def test_a_smaller_case_finds_what_is_stated(tests_of_a_step: int):
     text = " ".join(section(PAGE, "How often it is wrong").split())
-    found = re.search(r"16,384 elements that is (\S+) and (\S+) for 0\.1, .* of (\S+)\. A", text)
+    found = re.search(r"20,000 elements that is (\S+) and (\S+) for 0\.1, .* of (\S+)\. A", text)
     above, below, correlation = map(float, found.groups())
     for actual in (above, below):
-        assert least_chance_of_finding(0.1, actual, SEEDS * 16_384, tests_of_a_step) >= 0.999
+        assert least_chance_of_finding(0.1, actual, SEEDS * 20_000, tests_of_a_step) >= 0.999
     differ = 2 * 0.1 * 0.9
     actual = differ * (1 - correlation)
-    assert least_chance_of_finding(differ, actual, 16_384 // 2, tests_of_a_step) >= 0.999
+    assert least_chance_of_finding(differ, actual, 20_000 // 2, tests_of_a_step) >= 0.999
 
 
 def test_a_share_of_0_12_instead_of_0_1_is_found_surely(tests_of_a_step: int):

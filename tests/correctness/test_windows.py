@@ -21,7 +21,7 @@ from grader.model.exercise import Spec
 from grader.model.numbers import MOST_VALUES, MOST_WHOLE, Compared, Numbers, Values
 
 ROOT = Path(__file__).parents[2]
-SPECS = {e.name: e.spec for e in catalog.exercises(ROOT)}
+SPECS = {e.name: e.spec for e in catalog.parts(ROOT)}
 SOFTMAX, CROSS_ENTROPY = SPECS["04_online_softmax"], SPECS["06_cross_entropy"]
 EXERCISES = pytest.mark.parametrize("name", SPECS)
 

@@ -11,7 +11,7 @@ import pytest
 from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
-from grader.course import catalog
+from grader.course import catalog, stubs
 from grader.course.catalog import Exercise
 from grader.model.errors import BrokenExercise, GraderError
 
@@ -28,6 +28,15 @@ def test_each_entry_is_an_exercise_of_the_same_files():
         assert not part.spec.also, "a part has no parts"
         assert part.parts == (part,)
         assert (part.kernel, part.solution) == (SCALE.kernel, SCALE.solution)
+
+
+def test_a_course_has_its_exercises_parts():
+    assert [part.name for part in catalog.parts(ENTRIES)] == [f"01_scale:{name}" for name in BOTH]
+    assert catalog.parts(SMALL) == catalog.exercises(SMALL)
+
+
+def test_the_stub_of_a_file_is_the_same_for_each_of_its_entries():
+    assert [stubs.drifted(one) for one in (SCALE, *SCALE.parts)] == [False] * 3
 
 
 def test_an_exercise_with_one_entry_is_its_only_part():

@@ -61,7 +61,7 @@ from grader.worker.arena_mapping import Views
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-EXERCISES = {exercise.name: exercise for exercise in with_step(catalog.exercises(ROOT), "speed")}
+EXERCISES = {exercise.name: exercise for exercise in with_step(catalog.parts(ROOT), "speed")}
 SPECS = {name: exercise.spec for name, exercise in EXERCISES.items()}
 ADD, DOT = EXERCISES["01_vector_add"], EXERCISES["02_dot_reduction"]
 EAGER = [name for name in EXERCISES if (ROOT / "exercises" / name / "eager.py").exists()]

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 COURSES = Path(__file__).parents[1] / "courses"
-EXERCISES = {exercise.name: exercise for exercise in with_step(catalog.exercises(ROOT), "speed")}
+EXERCISES = {exercise.name: exercise for exercise in with_step(catalog.parts(ROOT), "speed")}
 ADD, DOT = EXERCISES["01_vector_add"], EXERCISES["02_dot_reduction"]
 LOADED = parse_result((COURSES / "result.json").read_bytes()).steps[0]
 CASE = Case((1025,), "float32", seed=7)

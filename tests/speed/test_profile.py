@@ -20,7 +20,7 @@ from grader.speed.profile import METRICS, STALLS, Profile, Stall, digest, profil
 from grader.speed.sizing import Gpu
 
 ROOT = Path(__file__).parents[2]
-SPECS = {exercise.name: exercise.spec for exercise in with_step(catalog.exercises(ROOT), "speed")}
+SPECS = {exercise.name: exercise.spec for exercise in with_step(catalog.parts(ROOT), "speed")}
 ADD = SPECS["01_vector_add"]
 
 

@@ -47,7 +47,7 @@ BOUNDS = ROOT / "tests" / "courses" / "bounds"  # an input that does not grow wi
 SPECS = {
     exercise.name: exercise.spec
     for root in (ROOT, SHAPES, BOUNDS)
-    for exercise in with_step(catalog.exercises(root), "speed")
+    for exercise in with_step(catalog.parts(root), "speed")
 }
 CALLS = 3
 

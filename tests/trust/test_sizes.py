@@ -23,7 +23,7 @@ from grader.model.results import Result
 
 ROOT = Path(__file__).parents[2]
 SHELF = "exercises"
-EXERCISES = {e.name: e for e in catalog.exercises(ROOT) if e.folder.parent.name == SHELF}
+EXERCISES = {e.name: e for e in catalog.parts(ROOT) if e.folder.parent.name == SHELF}
 TRITON = [e for e in EXERCISES.values() if e.spec.backend == "triton"]
 
 
@@ -161,7 +161,7 @@ def test_the_page_has_the_largest_cases_without_a_gpu():
     text = section(ROOT / "docs" / "trust.md", "Ordinary sizes")
     shown = {row[0]: row[1:] for row in rows(text) if row[0] in EXERCISES}
     assert shown == {name: largest(each.spec) for name, each in EXERCISES.items()}
-    puzzles = [each.spec for each in catalog.exercises(ROOT) if each.folder.parent.name != SHELF]
+    puzzles = [each.spec for each in catalog.parts(ROOT) if each.folder.parent.name != SHELF]
     most = max(case.elements for spec in puzzles for case in spec.edges)
     assert f"the largest of a puzzle has {most:,} elements" in " ".join(text.split())
 

@@ -2,8 +2,35 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
+from grader.authoring.lint.libraries import libraries
 from grader.authoring.lint.records import Level
-from grader.authoring.lint.rule import Rule, uses
+from grader.authoring.lint.rule import Match, Rule, uses
+from grader.authoring.lint.source import Source
+
+_STREAMS = uses(
+    "torch.Stream",
+    "torch.cuda.ExternalStream",
+    "torch.cuda.Stream",
+    "torch.cuda.StreamContext",
+    "torch.cuda.set_stream",
+    "torch.cuda.stream",
+    "torch.cuda.streams",
+    of_library=lambda names: names.streams,
+)
+
+
+def side_streams(source: Source) -> Iterator[Match]:
+    yield from _STREAMS(source)
+    used = {path for _, paths in source.references for path in paths}
+    made = (path.rpartition(".") for names in libraries() for path in names.streams)
+    methods = {method for owner, _, method in made if owner in used}
+    for node in source.nodes:
+        if isinstance(node, ast.Attribute) and node.attr in methods:
+            yield Match(node, f"`.{node.attr}`")
+
 
 RULES = (
     Rule(
@@ -15,16 +42,7 @@ RULES = (
         "caller reads the output.",
         "Launch on the current stream, or have the two wait for each other: "
         "`other.wait_stream(torch.cuda.current_stream())` before, and the other way round after.",
-        uses(
-            "torch.Stream",
-            "torch.cuda.ExternalStream",
-            "torch.cuda.Stream",
-            "torch.cuda.StreamContext",
-            "torch.cuda.set_stream",
-            "torch.cuda.stream",
-            "torch.cuda.streams",
-            of_library=lambda names: names.streams,
-        ),
+        side_streams,
     ),
     Rule(
         "KG302",

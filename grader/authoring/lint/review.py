@@ -14,6 +14,7 @@ from grader import __version__
 from grader.authoring.lint import (
     accumulators,
     barriers,
+    cpp,
     lanes,
     launches,
     masks,
@@ -50,6 +51,7 @@ RULES: tuple[Rule, ...] = (
     *state.RULES,
     *order.RULES,
     *outside.RULES,
+    *cpp.RULES,
     *tricks.RULES,
     *launches.RULES,
     *masks.RULES,

@@ -7,11 +7,12 @@ from contextlib import AbstractContextManager
 import torch
 from cuda import core
 
-from grader.backends.cuda import contract, launches, programs
+from grader.backends.cuda import contract, launches, programs, recording, refused_names
 from grader.backends.cuda.preload import preload
 from grader.worker import contract as of_torch
 from grader.worker.gpu import OnGpu
 from grader.worker.launches import Launches, Withheld
+from grader.worker.recorder import Recorder
 from grader.worker.requirements import require
 
 __all__ = ["Compiled", "install", "preload"]
@@ -25,6 +26,9 @@ class Compiled(OnGpu):
 
     def observing(self) -> AbstractContextManager[Launches]:
         return launches.observed()
+
+    def recording(self) -> AbstractContextManager[Recorder]:
+        return recording.recorded(self._arena)
 
     def without_kernels(self) -> AbstractContextManager[Withheld]:
         return launches.withheld()
@@ -46,4 +50,5 @@ def install() -> type[Compiled]:
     core.Program = programs.Program
     programs.headers()  # looked up before walls rise
     launches.install()
+    refused_names.install()
     return Compiled

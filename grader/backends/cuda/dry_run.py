@@ -14,7 +14,7 @@ import torch
 from cuda import core
 from cuda.bindings import driver
 
-from grader.backends.cuda import contract, programs, stand_ins
+from grader.backends.cuda import contract, programs, refused_names, stand_ins
 from grader.backends.cuda.preload import preload
 from grader.backends.cuda.refusals import LaunchRefused, NotCompiled, NotSimulated
 from grader.model import BuildOptions, CannotGrade, Specialisation
@@ -28,7 +28,10 @@ from grader.worker.traffic_counter import Ledger
 __all__ = ["DryRun", "install", "preload"]
 
 # What libraries say where there is no GPU.
-NO_GPU = ("NVIDIA driver", "not compiled with CUDA", "No CUDA GPUs")
+NO_GPU = (
+    *("NVIDIA driver", "not compiled with CUDA", "No CUDA GPUs"),
+    *("dummy base class", "device-accessible"),
+)
 WARP = 32
 
 
@@ -137,7 +140,8 @@ def install() -> type[DryRun]:
         )
     torch.set_num_threads(1)
     programs.headers()  # looked up before walls rise
-    for name in ("Device", "LaunchConfig", "Program", "ProgramOptions", "launch"):
+    refused_names.install()
+    for name in ("Device", "LaunchConfig", "Linker", "Program", "ProgramOptions", "launch"):
         setattr(core, name, getattr(stand_ins, name))
     driver.cuKernelSetAttribute = stand_ins.set_kernel_attribute
     # A file may launch on torch's stream.

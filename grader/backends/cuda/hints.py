@@ -30,6 +30,10 @@ _LAUNCH: dict[str, str | Advice] = {
     "unsupported type": f"Pass a tensor by its address, x.data_ptr(). {NUMBERS}",
 }
 _REFUSED: dict[str, str | Advice] = {
+    "loads machine code": "Compile the source in the file: "
+    "Program(SOURCE, 'c++', ...).compile('cubin').",
+    "a graph of cuda.core": "Launch the kernel in each call, or record a torch.cuda.CUDAGraph on "
+    "torch's stream.",
     "bits, and the parameter has": NUMBERS,
     "the launch passes": "launch takes the stream, the LaunchConfig, the kernel, "
     "and then one argument for each parameter, in their order.",

@@ -8,19 +8,33 @@ from contextlib import contextmanager
 from typing import Any
 
 from cuda import core
-from cuda.bindings import driver
+from cuda.bindings import driver, runtime
 
-from grader.backends.cuda import parameters
+from grader.backends.cuda import parameters, refused_names
 from grader.machine import driver_result
 from grader.model import Launched
 from grader.worker.launches import Launches, Withheld, graphs_withheld
 
+# The bindings of CUDA itself, which a file may call in place of cuda.core.
+_SUCCESS = driver.CUresult.CUDA_SUCCESS
+_BARE: tuple[tuple[Any, str, Any], ...] = (
+    (driver, "cuLaunchKernel", _SUCCESS),
+    (driver, "cuLaunchKernelEx", _SUCCESS),
+    (driver, "cuLaunchCooperativeKernel", _SUCCESS),
+    (driver, "cuGraphLaunch", _SUCCESS),
+    (runtime, "cudaGraphLaunch", runtime.cudaError_t.cudaSuccess),
+)
+
 
 class _Launching:
-    """NVIDIA's function, and the one that launches now: a kernel file holds one that calls it."""
+    """NVIDIA's function, and the one that launches now: a kernel file holds one that calls it.
+
+    `bare` is called before each launch by CUDA's bindings, and returns whether it may happen.
+    """
 
     start: Callable[..., None]
     now: Callable[..., None]
+    bare: Callable[[], bool] = staticmethod(lambda: True)
 
 
 def install() -> None:
@@ -32,17 +46,28 @@ def install() -> None:
     checked: set[Any] = set()
 
     def launch(stream: Any, config: Any, kernel: Any, *kernel_args: Any) -> None:
+        if type(stream) is refused_names.Builder:
+            refused_names.record_graph()
         if kernel not in checked:
             _check(kernel, config, kernel_args)
             checked.add(kernel)
         _Launching.now(stream, config, kernel, *kernel_args)
 
     core.launch = launch
+    for module, name, success in _BARE:
+        setattr(module, name, _bare(getattr(module, name), success))
+
+
+def _bare(start: Callable[..., Any], success: Any) -> Callable[..., Any]:
+    def launch(*args: Any, **options: Any) -> Any:
+        return start(*args, **options) if _Launching.bare() else (success,)
+
+    return launch
 
 
 def _check(kernel: Any, config: Any, arguments: Sequence[Any]) -> None:
     try:
-        name, sizes = _name(kernel), [size for _, size in kernel.arguments_info]
+        name, sizes = name_of(kernel), [size for _, size in kernel.arguments_info]
         most_shared = kernel.attributes.max_dynamic_shared_size_bytes
     except Exception:  # a driver that does not know: the launch must happen all the same
         return
@@ -50,19 +75,23 @@ def _check(kernel: Any, config: Any, arguments: Sequence[Any]) -> None:
     parameters.check(name, sizes, arguments)
 
 
-def _name(kernel: Any) -> str:
+def name_of(kernel: Any) -> str:
     name: bytes = driver_result(driver.cuKernelGetName(kernel.handle), "cuKernelGetName")
     return name.decode()
 
 
 @contextmanager
-def _instead(other: Callable[..., None]) -> Iterator[None]:
-    before = _Launching.now
-    _Launching.now = staticmethod(other)
+def instead(other: Callable[..., None], bare: Callable[[], bool] = lambda: True) -> Iterator[None]:
+    """Call `other` for each launch meanwhile, and `bare` before one by CUDA's bindings.
+
+    The latter happens where `bare` returns True.
+    """
+    before = _Launching.now, _Launching.bare
+    _Launching.now, _Launching.bare = staticmethod(other), staticmethod(bare)
     try:
         yield
     finally:
-        _Launching.now = staticmethod(before)
+        _Launching.now, _Launching.bare = staticmethod(before[0]), staticmethod(before[1])
 
 
 @contextmanager
@@ -73,14 +102,19 @@ def observed() -> Iterator[Launches]:
         launches.note(kernel, math.prod(config.block), config.shmem_size)
         _Launching.start(stream, config, kernel, *kernel_args)
 
-    with _instead(launch):
+    with instead(launch):
         yield launches
+
+
+def start(stream: Any, config: Any, kernel: Any, *kernel_args: Any) -> None:
+    """Launch a kernel by NVIDIA's own function."""
+    _Launching.start(stream, config, kernel, *kernel_args)
 
 
 def _figures(kernel: Any, threads: int, shared: int, launches: int) -> Launched:
     attributes = kernel.attributes
     return Launched(
-        kernel=_name(kernel),
+        kernel=name_of(kernel),
         registers=attributes.num_regs,
         # Local memory holds spilled registers and arrays of a thread alike.
         spills=None if attributes.local_size_bytes else 0,
@@ -94,8 +128,13 @@ def _figures(kernel: Any, threads: int, shared: int, launches: int) -> Launched:
 def withheld() -> Iterator[Withheld]:
     """Compile and load kernels, and report errors of that, but start none.
 
-    A graph that cuda.core recorded is replayed all the same: its class cannot be changed.
+    A graph of cuda.core would be replayed all the same, so no file can record one.
     """
     record = Withheld()
-    with _instead(record.launch), graphs_withheld(record):
+
+    def bare() -> bool:
+        record.launch()
+        return False
+
+    with instead(record.launch, bare), graphs_withheld(record):
         yield record

@@ -15,6 +15,8 @@ from cuda import core, pathfinder
 from grader.backends.cuda.lines import numbered
 from grader.backends.cuda.refusals import KERNEL, NotCompiled, sentence
 
+compiled: list[Any] = []  # the code of all programs of this process: a kernel names none
+
 
 class Program(core.Program):  # type: ignore[misc]
     """A source that a kernel file compiles."""
@@ -33,12 +35,14 @@ class Program(core.Program):  # type: ignore[misc]
     def compile(self, *args: Any, **options: Any) -> Any:
         """Compile the source. Raises NotCompiled where NVRTC refuses it."""
         try:
-            return super().compile(*args, **options)
+            built = super().compile(*args, **options)
         except Exception as error:
             if "NVRTC_ERROR_COMPILATION" not in str(error):
                 raise
             said, line = sentence(str(error).partition("compilation log:")[2])
             raise NotCompiled(said, None if line is None else (self.file, line)) from None
+        compiled.append(built)
+        return built
 
 
 def _kernel_file() -> str:

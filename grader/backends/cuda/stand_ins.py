@@ -14,7 +14,7 @@ from cuda import core
 from cuda.bindings import driver
 from cuda.core import _kernel_arg_handler
 
-from grader.backends.cuda import parameters, programs
+from grader.backends.cuda import parameters, programs, refused_names
 from grader.backends.cuda.refusals import LaunchRefused, NotCompiled, NotSimulated
 
 TARGET = 90  # the compute capability, times ten, of the GPU that these names pretend to be
@@ -58,6 +58,9 @@ class Stream(_OnlyOnGpu):
     def close(self) -> None:
         """Release nothing."""
 
+    def create_graph_builder(self) -> None:
+        refused_names.record_graph()
+
     def __cuda_stream__(self) -> tuple[int, int]:
         return (0, 0)
 
@@ -88,6 +91,9 @@ class Device(_OnlyOnGpu):
     def create_stream(self, *args: Any, **options: Any) -> Stream:
         return Stream()
 
+    def create_graph_builder(self) -> None:
+        refused_names.record_graph()
+
 
 class ProgramOptions(core.ProgramOptions):  # type: ignore[misc]
     arch: str | None
@@ -109,11 +115,14 @@ class LaunchConfig(core.LaunchConfig):  # type: ignore[misc]
 
 
 class KernelAttributes(_OnlyOnGpu):
-    __slots__ = ()  # none can be set, as on a GPU
+    """Figures of a kernel: none can be set, as on a GPU."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"attribute {name!r} of a kernel is not writable")
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(_OnlyOnGpu):
     """A kernel that was compiled, and is not loaded."""
 
     name: str
@@ -160,6 +169,11 @@ class Program(programs.Program):
         """Compile to machine code, whatever the file wants: a driver would make that of PTX."""
         built = super().compile("cubin", name_expressions=tuple(name_expressions))
         return ObjectCode(self, built, tuple(name_expressions))
+
+
+class Linker:
+    def __init__(self, *code: Any, **options: Any) -> None:
+        raise NotSimulated("a Linker needs a GPU here")
 
 
 @dataclass

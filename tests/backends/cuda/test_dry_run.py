@@ -157,6 +157,27 @@ def test_what_compiles_for_one_dtype_only_fails(tmp_path: Path):
     [
         ("n = x.numel()", "n = x.cuda().numel()", "its Python code asks the GPU's driver"),
         ("Device().default_stream", "Device().uuid", "only a GPU has Device.uuid"),
+        (
+            "n = x.numel()",
+            "n = compiled(x.dtype).occupancy",
+            "only a GPU has Kernel.occupancy",
+        ),
+        (
+            "n = x.numel()",
+            "n = compiled(x.dtype).attributes.num_regs",
+            "only a GPU has KernelAttributes.num_regs",
+        ),
+        (
+            "n = x.numel()",
+            "from cuda.core import Linker; n = Linker(None)",
+            "a Linker needs a GPU here",
+        ),
+        (
+            "n = x.numel()",
+            "from cuda.core.utils import StridedMemoryView as View\n"
+            "    n = View.from_any_interface(x, stream_ptr=-1).as_tensor_map((64,))",
+            "its Python code asks the GPU's driver",
+        ),
     ],
 )
 def test_what_only_a_gpu_knows_is_no_fault(tmp_path: Path, old: str, new: str, reason: str):
@@ -192,3 +213,43 @@ def test_a_launch_that_a_gpu_would_refuse_fails(
     assert (code, failure["kind"]) == (1, kind)
     assert failure["message"].startswith(message)
     assert failure["hint"]
+
+
+HONEST = Path(__file__).parents[2] / "redteam" / "honest" / "cuda" / "01_vector_add"
+
+
+@pytest.mark.parametrize("kernel", ["extern_c_and_macros", "several_kernels"])
+def test_honest_kernels_compile(kernel: str):
+    """Others of the corpus take long: `make redteam-honest` compiles them."""
+    code, _, steps = graded(HONEST / f"{kernel}.py")
+    assert (code, steps["correctness"]["failure"]["kind"]) == (3, "not_simulated")
+    assert steps["compile"]["outcome"] == "pass"
+
+
+@pytest.mark.parametrize(
+    "kernel", ["grid_of_the_occupancy", "launched_by_the_driver", "graph_of_torch", "tensor_maps"]
+)
+def test_honest_kernels_that_need_a_driver_are_no_fault(kernel: str):
+    code, result, steps = graded(HONEST / f"{kernel}.py")
+    assert (code, result["status"]) == (3, "cannot_grade")
+    assert steps["correctness"]["failure"]["kind"] == "not_simulated"
+
+
+CHEATS = Path(__file__).parents[2] / "redteam" / "cheats"
+
+
+@pytest.mark.parametrize(
+    ("cheat", "kind"),
+    [
+        # Whatever a worker reports, no output was computed by a kernel.
+        ("c11_forges_the_dry_run", "protocol"),
+        ("c20_launches_from_a_kernel", "compile"),
+        ("c27_graph_of_cuda_core", "launch_refused"),
+        ("c33_includes_the_solution", "compile"),
+        ("c65_ready_made_machine_code", "launch_refused"),
+    ],
+)
+def test_cheats_in_cuda_are_stopped(cheat: str, kind: str):
+    code, _, steps = graded(CHEATS / f"{cheat}.py")
+    assert (code, steps["correctness"]["failure"]["kind"]) == (1, kind)
+    assert steps["correctness"]["failure"]["hint"]

@@ -29,16 +29,21 @@ class Kernel:
     )
 
 
+bindings = SimpleNamespace(cuLaunchKernel=None)  # in place of cuda.bindings.driver
+
+
 @pytest.fixture(autouse=True)
 def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """What cuda.core was asked to start; a file would import its `launch` from now on."""
     calls: list[tuple[object, ...]] = []
+    monkeypatch.setattr(bindings, "cuLaunchKernel", lambda *given: calls.append(given) or (0,))
     start = lambda *arguments: calls.append(arguments)  # noqa: E731
     monkeypatch.setattr(core, "launch", start)
     monkeypatch.setattr(
         launches, "driver", SimpleNamespace(cuKernelGetName=lambda handle: (0, b"add"))
     )
     monkeypatch.setattr(launches, "driver_result", lambda result, name: result[1])
+    monkeypatch.setattr(launches, "_BARE", ((bindings, "cuLaunchKernel", "success"),))
     launches.install()
     return calls
 
@@ -73,6 +78,23 @@ def test_a_first_launch_asks_for_no_more_shared_memory_than_the_kernel_may_have(
     large = SimpleNamespace(block=(64, 2, 1), shmem_size=49153)
     with pytest.raises(LaunchRefused, match="asks for 49,153 bytes of shared memory"):
         core.launch("stream", large, Kernel(), 1, 2)
+    assert started == []
+
+
+def test_a_launch_by_cudas_bindings_is_withheld_too(started):
+    """Else a file that uses them would seem to work without kernels."""
+    launch = bindings.cuLaunchKernel
+    with launches.withheld() as record:
+        assert launch(1, 2) == ("success",)
+    assert (record.launches, started) == (1, [])
+    assert launch(1, 2) == (0,)
+    assert started == [(1, 2)]
+
+
+def test_a_launch_into_a_graph_of_cuda_core_is_refused(started, monkeypatch):
+    monkeypatch.setattr(launches.refused_names, "Builder", str)
+    with pytest.raises(LaunchRefused, match=r"a graph of cuda\.core cannot be switched off"):
+        core.launch("builder", CONFIG, Kernel(), 1, 2)
     assert started == []
 
 

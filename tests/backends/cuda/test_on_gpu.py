@@ -14,7 +14,9 @@ from grader.course import catalog
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.steps.correctness.compare import without_kernels
+from grader.grading.steps.traffic import counters
 from grader.grading.trials import try_case
+from grader.model import Outcome
 from grader.sandbox.fork_servers import ForkServers
 
 pytestmark = [
@@ -82,3 +84,58 @@ def test_the_launched_kernel_has_its_figures(graded):
     (one,) = grading.remote._carry_out(arguments, grading.executor.resources)
     assert 4 <= one.registers <= 32
     assert (one.spills, one.shared_bytes, one.threads, one.launches) == (0, 0, 256, 1)
+
+
+HONEST = Path(__file__).parents[2] / "redteam" / "honest" / "cuda" / "01_vector_add"
+CHEATS = Path(__file__).parents[2] / "redteam" / "cheats"
+
+
+@pytest.mark.parametrize("kernel", sorted(HONEST.glob("*.py")), ids=lambda path: path.stem)
+def test_honest_kernels_are_right_and_do_the_work(graded, kernel: Path):
+    """Clusters, bulk copies, tensor maps, graphs of torch and the driver's launches among them."""
+    grading = graded(kernel.read_text(encoding="utf-8"))
+    for dtype in ADD.spec.dtypes:
+        assert try_case(grading, replace(ADD.spec.counted, dtype=dtype)) is None
+    assert without_kernels(grading) is None
+
+
+@pytest.mark.parametrize(
+    ("cheat", "kinds"),
+    [
+        ("c27_graph_of_cuda_core", {"launch_refused"}),
+        ("c49_writes_by_ptx", {"stray_write", "out_of_bounds"}),
+        ("c65_ready_made_machine_code", {"launch_refused"}),
+    ],
+)
+def test_cheats_fail_in_their_first_call(graded, cheat: str, kinds: set[str]):
+    text = (CHEATS / f"{cheat}.py").read_text(encoding="utf-8")
+    failure = try_case(graded(text), ADD.spec.counted)
+    assert failure is not None
+    assert failure.kind in kinds
+
+
+def test_a_dead_kernel_of_the_driver_is_withheld(graded):
+    """Its launch is seen, and the output is torch's."""
+    text = (CHEATS / "c35_dead_kernel_by_the_driver.py").read_text(encoding="utf-8")
+    failure = without_kernels(graded(text))
+    assert failure is not None
+    assert failure.kind == "no_kernel"
+
+
+def test_a_call_is_recorded_with_all_its_launches(graded):
+    """What the step `traffic` has another process make again."""
+    grading = graded((HONEST / "several_kernels.py").read_text(encoding="utf-8"))
+    inputs = grading.remote.inputs(ADD.spec.counted)
+    outputs = grading.remote.run(inputs)
+    arguments = [(inputs | outputs)[argument.name] for argument in ADD.spec.arguments]
+    recording = grading.remote._carry_out(arguments, grading.executor.record)
+    assert recording.refused == ""
+    assert [launch.threads for launch in recording.launches] == [256, 256]
+    assert [kind for kind, _ in recording.launches[0].parameters] == ["arena"] * 3
+    assert recording.launches[1].parameters[3] == ("u64", 1000)
+
+
+def test_traffic_is_counted_or_says_why_not(graded):
+    finding = counters.traffic(graded(SOLUTION), "not simulated")
+    assert finding.outcome in (Outcome.PASS, Outcome.SKIP)
+    assert finding.outcome is Outcome.PASS or "no hardware counters" in finding.summary

@@ -53,7 +53,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
 STEPS = steps.every()
-TIMED = with_step(catalog.exercises(ROOT), "speed")
+TIMED = with_step(catalog.parts(ROOT), "speed")
 ADD = catalog.find(ROOT, "01_vector_add")
 DOT = catalog.find(ROOT, "02_dot_reduction")
 ONLINE = catalog.find(ROOT, "04_online_softmax")

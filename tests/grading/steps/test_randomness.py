@@ -74,6 +74,31 @@ def test_the_solution_passes(steps: Mapping[str, Step]):
     assert "of 524,288 elements with 4 seeds" in step.summary
 
 
+NUMBA = catalog.find(COURSE, "02_dropout")
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "words"),
+    [
+        ("kernel.py", None, ""),
+        ("wrong_same_blocks.py", "not_random", "come again in out after each 128 elements"),
+        ("wrong_linear.py", "not_random", "are not independent"),
+    ],
+)
+def test_threads_draw_too(fork_servers: ForkServers, file: str, kind: str | None, words: str):
+    path = NUMBA.solution.with_name(file)
+    step = one_step("randomness", NUMBA, path, fork_servers, device="cpu")
+    assert (step.failure and step.failure.kind) == kind, step
+    assert step.failure is None or words in step.failure.message
+
+
+def test_an_input_that_a_choice_does_not_need_may_be_left_out(fork_servers: ForkServers):
+    """A thread whose element is dropped does not read it: 1 - p of all are read."""
+    step = one_step("traffic", NUMBA, NUMBA.solution, fork_servers, device="cpu")
+    assert step.outcome is Outcome.PASS
+    assert 0.4 < step.traffic[0].reads < 0.95
+
+
 KINDS = {
     "rate": ("share", "dropped, and the exercise asks for"),
     "close_rate": ("share", "dropped, and the exercise asks for"),

@@ -149,7 +149,7 @@ def test_a_small_argument_needs_no_limit():
     assert found == counters.Budget(least_read=101, most_read=101, most_written=100)
 
 
-@pytest.mark.parametrize("exercise", [e for e in catalog.exercises(ROOT) if e.any_spec.scored])
+@pytest.mark.parametrize("exercise", [e for e in catalog.parts(ROOT) if e.any_spec.scored])
 def test_every_scored_exercise_of_the_course_can_be_judged(exercise):
     case = scored_case(exercise.spec, 1 << 28)
     held = sizes(exercise.spec, 1 << 28)

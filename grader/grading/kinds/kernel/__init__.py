@@ -47,6 +47,7 @@ KIND = Kind(
     steps=(
         "load",
         "correctness",
+        "randomness",
         "properties",
         "traffic",
         "counts",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader import backends
 from grader.grading import slow
 from grader.grading.step import Finding, Step
 from grader.model import counted
@@ -11,6 +12,7 @@ from grader.model import counted
 if TYPE_CHECKING:
     from grader.grading.session import Grading
     from grader.model import Spec
+    from grader.model.exercise import Budget
 
 # Of spec.COUNTS; the others are of one thread, or of one program.
 IN_ALL = ("transactions", "bank_conflicts", "programs")
@@ -23,8 +25,14 @@ def counts(grading: Grading) -> Finding:
     return budgets.counts(grading)
 
 
+def budgets_of(spec: Spec) -> list[Budget]:
+    """List the budgets that hold in the spec's backend: those of another's counts do not."""
+    known = backends.find(spec.backend).counts
+    return [budget for budget in spec.budgets if budget.count in known]
+
+
 def has_budgets(spec: Spec) -> bool:
-    return bool(spec.budgets)
+    return bool(budgets_of(spec))
 
 
 def asks(spec: Spec) -> str:
@@ -33,7 +41,7 @@ def asks(spec: Spec) -> str:
     for whose in ("in all", "each thread", "each program"):
         most = [
             counted(budget.most, budget.count)
-            for budget in spec.budgets
+            for budget in budgets_of(spec)
             if _whose(budget.count) == whose
         ]
         rows += [f"{whose} at most {', '.join(most)}"] if most else []

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from grader.grading import counting
 from grader.grading.session import Grading
 from grader.grading.step import Finding
+from grader.grading.steps.counts import budgets_of
 from grader.grading.trials import with_case
 from grader.model import Count, Failure, Frame, GraderError, Outcome, counted
 
@@ -53,7 +54,7 @@ def counts(grading: Grading) -> Finding:
             most=budget.most,
             best=budget.best,
         )
-        for budget in grading.spec.budgets
+        for budget in budgets_of(grading.spec)
     )
     listed = ", ".join(counted(row.value, row.count) for row in rows)
     over = next((row for row in rows if row.value > row.most), None)

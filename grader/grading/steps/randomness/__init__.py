@@ -24,10 +24,8 @@ def draws(spec: Spec) -> bool:
 
 def asks(spec: Spec) -> str:
     assert spec.random is not None
-    names = " or ".join(choice.name for choice in spec.random.choices)
-    return (
-        f"elements {names} by themselves, by seed and place alone; for {spec.random.case.headline}"
-    )
+    names, case = " or ".join(c.name for c in spec.random.choices), spec.random.case.headline
+    return f"each element is {names} by itself, by the seed and its place alone; tested for {case}"
 
 
 STEP = Step(
@@ -35,7 +33,6 @@ STEP = Step(
     title="the draws are as random as asked, and the same for the same seed",
     points=2,
     needs=("correctness",),
-    kinds=("kernel",),
     applies=draws,
     asks=asks,
     run=randomness,

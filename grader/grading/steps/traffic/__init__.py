@@ -20,12 +20,15 @@ def traffic(grading: Grading) -> Finding:
 
 
 def can_be_counted(spec: Spec) -> bool:
-    return backends.find(spec.backend).can.count_traffic
+    can = backends.find(spec.backend).can
+    return can.count_traffic or can.record_launches
 
 
 def asks(spec: Spec) -> str:
     allowed = ", ".join(filter(None, map(_may_move, spec.arguments)))
-    return f"on average {allowed}; counted in simulation for {spec.counted.headline}"
+    if backends.find(spec.backend).can.count_traffic:
+        return f"on average {allowed}; counted in simulation for {spec.counted.headline}"
+    return f"on average {allowed}; by hardware counters, where the GPU's may be read"
 
 
 def _may_move(argument: Argument) -> str:

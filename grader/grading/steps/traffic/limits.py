@@ -13,13 +13,17 @@ from functools import partial
 
 from torch import Tensor
 
+from grader import backends
 from grader.grading.counting import Counted, FailedInSimulation, counted
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.traffic import counters
 from grader.grading.steps.traffic.allowance import AGAIN, BEYOND, SLACK
 from grader.grading.trials import trusted, with_case
-from grader.model import Failure, GraderError, Outcome, Spec, Traffic
+from grader.model import Failure, GraderError, Inputs, Outcome, Spec, Traffic
+from grader.sandbox import NotSimulated
+
+ONLY_COUNTERS = "nothing but a GPU's counters sees what kernels of its language read and write"
 
 
 def traffic(grading: Grading) -> Finding:
@@ -28,14 +32,20 @@ def traffic(grading: Grading) -> Finding:
     On a GPU, the hardware counts for a kernel that cannot be simulated. Its counters see less than
     the simulation: a kernel that merely fails in simulation can fail by them, and earn nothing.
     """
-    spec, one = grading.spec, counted(grading)
+    spec = grading.spec
+    if not backends.find(spec.backend).can.count_traffic:
+        if grading.options.device == "cpu":
+            raise NotSimulated(ONLY_COUNTERS)
+        return counters.traffic(grading, f"not simulated: {ONLY_COUNTERS}")
+    one = counted(grading)
     if isinstance(one, Finding):
         found = counters.traffic(grading, one.summary) if one.outcome is Outcome.SKIP else one
         chosen = isinstance(one, FailedInSimulation) and found.outcome is Outcome.PASS
         return replace(found, outcome=Outcome.SKIP) if chosen else found
     rows = _per_element(grading, one)
     summary = f"{one.case.headline}: " + ", ".join(map(_in_words, rows))
-    fault = next(filter(None, (_fault(spec, count) for count in rows)), None)
+    least_part = _least_part(spec, one.inputs)
+    fault = next(filter(None, (_fault(spec, count, least_part) for count in rows)), None)
     if fault is None:
         return Finding(summary, traffic=tuple(rows))
     failure = with_case(fault, grading, one.case)
@@ -79,12 +89,19 @@ def _in_words(count: Traffic) -> str:
     return f"{count.argument} {' and '.join(parts) or 'untouched'}"
 
 
-def _fault(spec: Spec, count: Traffic) -> Failure | None:
+def _least_part(spec: Spec, inputs: Inputs) -> float:
+    """Return the part of an input that must be read: where each element takes some choice."""
+    if spec.random is None:
+        return 1.0
+    return min(choice.probability(inputs) for choice in spec.random.choices)
+
+
+def _fault(spec: Spec, count: Traffic, least_part: float) -> Failure | None:
     argument = next(a for a in spec.arguments if a.name == count.argument)
     asked = " that the inputs ask for" if argument.needed else ""
     each = f"every element of {count.argument}{asked}"
     for done, times, least, most in (
-        ("read", count.reads, argument.reads, argument.most_reads),
+        ("read", count.reads, argument.reads * least_part, argument.most_reads),
         ("written", count.writes, argument.writes, argument.most_writes),
     ):
         # The output is right, so the work was done where nothing is counted.
@@ -93,7 +110,7 @@ def _fault(spec: Spec, count: Traffic) -> Failure | None:
                 kind="uncounted",
                 message=f"{each} must be {done}, and the simulation saw that {times:.3g} times on "
                 "average",
-                expected=f"at least {least} ×",
+                expected=f"at least {least:.3g} ×",
                 got=f"{times:.3g} ×",
                 hint="Only kernels and torch operations may touch the arguments, not numpy or "
                 "their addresses.",

@@ -19,7 +19,7 @@ SPEC = Spec(
     tolerance=Tolerance(terms=lambda case: 1),
     counted=Case((1000,), "float32"),
     budgets=(Budget("programs", most=1, best=1),),
-    points={"traffic": 2},
+    points={"counts": 2},
     scored=Scored(dtype="float32"),
     gates=Gates(passing=0.3, great=0.9),
     hints=(

@@ -1,0 +1,134 @@
+"""Measure an exercise's solutions, torch's and others' over dtypes and row lengths, kept as JSON.
+
+    python bench/fast.py 04_online_softmax --out bench/results/fast_04_h200.json
+    python bench/fast.py 06_cross_entropy --columns 128256 --dtypes bfloat16
+
+Each contender computes the case that the speed step would score, and its outputs are spot-checked.
+Shares are of the ceiling, the reference kernel of the same mix, measured in the same run. Needs a
+CUDA GPU that nobody else uses. Exit code 0 means that every contender was right at every size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from grader.course import catalog
+from grader.course.catalog import Exercise
+from grader.grading import bench
+from grader.grading.bench_contenders import Contender, contenders
+from grader.grading.bench_record import Size
+from grader.machine import environment, gpu_lock
+from grader.model import Scored, Spec
+from grader.sandbox import CudaArena, ForkServers, WorkerLink, entry_of
+from grader.speed import arena_bytes, survey
+
+ROOT = Path(__file__).parents[1]
+HONEST = ROOT / "tests" / "redteam" / "honest"
+COLUMNS = (4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
+DTYPES = ("float32", "bfloat16")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    options.add_argument("exercise")
+    options.add_argument("--columns", type=int, nargs="+", default=COLUMNS)
+    options.add_argument("--dtypes", nargs="+", default=DTYPES)
+    options.add_argument("--out", type=Path, help="write the record here")
+    args = options.parse_args(arguments)
+    exercise = catalog.find(ROOT, args.exercise)
+    specs = [
+        replace(exercise.spec, scored=Scored(dtype=dtype, columns=columns))
+        for dtype in args.dtypes
+        for columns in args.columns
+    ]
+    bench.require_gpu()
+    with gpu_lock.exclusive_gpu(), closing(ForkServers()) as fork_servers:
+        rows = list(_rows(exercise, specs, fork_servers))
+    record = {
+        "benchmark": "fast",
+        "exercise": exercise.name,
+        "environment": environment("cuda").model_dump(),
+        "rows": rows,
+        "geometric_means": _means(rows),
+    }
+    if args.out:
+        args.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    _print(rows, record["geometric_means"])
+    return 0 if all(row["share"] is not None for row in rows) else 1
+
+
+def entrants(exercise: Exercise, sizes: int) -> list[Contender]:
+    """List solutions, torch and, where the honest corpus has it, Liger-Kernel."""
+    liger = HONEST / exercise.name / "liger_kernel.py"
+    listed = contenders(exercise, exercise.solution, [liger] if liger.exists() else [])
+    return [one for one in listed if one.name != "torch.compile" or sizes <= len(COLUMNS) * 2]
+
+
+def _rows(
+    exercise: Exercise, specs: Sequence[Spec], fork_servers: ForkServers
+) -> Iterator[dict[str, Any]]:
+    gpu = survey(None)
+    sizes = {spec.scored: bench.plan(spec, gpu)[-1] for spec in specs}
+    most = max(arena_bytes(spec, one.rows, one.calls) for spec, one in _sized(specs, sizes))
+    with closing(CudaArena(most)) as arena:
+        ceilings = {
+            spec.scored: bench.ceiling(fork_servers, spec, size, arena)
+            for spec, size in _sized(specs, sizes)
+        }
+        for entrant in entrants(exercise, len(specs)):
+            written = exercise.for_file(entrant.kernel).spec
+            fork_server = fork_servers.fork_server(written.backend, "cuda")
+            with closing(WorkerLink(entry_of(written), entrant.kernel, fork_server, arena)) as link:
+                for spec, size in _sized(specs, sizes):
+                    for point in bench.measured(spec, entrant.name, [size], link, arena.memory):
+                        print(f"  {point.contender}: {point.case} {point.problem}", file=sys.stderr)
+                        ceiling = ceilings[spec.scored]
+                        yield {
+                            "contender": point.contender,
+                            "dtype": spec.scored.dtype,
+                            "columns": spec.scored.columns,
+                            "case": point.case,
+                            "ceiling_gbps": ceiling / 1e9,
+                            "gbps": point.bandwidth and point.bandwidth / 1e9,
+                            "share": point.bandwidth and point.bandwidth / ceiling,
+                            "problem": point.problem,
+                        }
+
+
+def _sized(specs: Sequence[Spec], sizes: dict[Any, Size]) -> list[tuple[Any, Size]]:
+    return [(spec, sizes[spec.scored]) for spec in specs]
+
+
+def _means(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    shares: dict[str, list[float]] = {}
+    for row in rows:
+        if row["share"] is not None:
+            shares.setdefault(row["contender"], []).append(row["share"])
+    return {name: math.exp(sum(map(math.log, each)) / len(each)) for name, each in shares.items()}
+
+
+def _print(rows: Sequence[dict[str, Any]], means: dict[str, float]) -> None:
+    names = list(dict.fromkeys(row["contender"] for row in rows))
+    shares = {(row["contender"], row["dtype"], row["columns"]): row["share"] for row in rows}
+    print(f"{'share of the ceiling':24}" + "".join(f"{name:>16}" for name in names))
+    for dtype, columns in dict.fromkeys((row["dtype"], row["columns"]) for row in rows):
+        cells = [shares.get((name, dtype, columns)) for name in names]
+        shown = "".join(f"{'-' if one is None else f'{one:.3f}':>16}" for one in cells)
+        print(f"{columns:>10,} {dtype:13}" + shown)
+    print(
+        f"{'geometric mean':24}" + "".join(f"{means.get(name, math.nan):>16.3f}" for name in names)
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

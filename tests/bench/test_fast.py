@@ -1,0 +1,33 @@
+"""The texts of the fast solutions say what was measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RECORD = json.loads((ROOT / "bench" / "results" / "fast_tries_h200.json").read_text())
+ROW = re.compile(r"^\| (\d+) \| (.*?) \| ([\d. |]+) \|$", re.MULTILINE)
+HEADING = re.compile(r"([\d,]+) (float32|bfloat16)")
+
+
+@pytest.mark.parametrize("exercise", ["04_online_softmax", "06_cross_entropy"])
+def test_what_each_change_bought_is_what_was_measured(exercise: str):
+    text = (ROOT / "solutions" / exercise / "fast.md").read_text(encoding="utf-8")
+    heading = next(line for line in text.splitlines() if line.startswith("| try |"))
+    columns = [(int(c.replace(",", "")), dtype) for c, dtype in HEADING.findall(heading)]
+    measured = {
+        (row["try"], row["what"], row["columns"], row["dtype"]): f"{row['share']:.3f}"
+        for row in RECORD["rows"]
+        if row["exercise"] == exercise
+    }
+    shown = {
+        (int(number), what, *column): share
+        for number, what, shares in ROW.findall(text)
+        for column, share in zip(columns, shares.split(" | "), strict=True)
+    }
+    assert shown == {key: share for key, share in measured.items() if key[2:] in columns}
+    assert len(shown) == 9 * len(columns)

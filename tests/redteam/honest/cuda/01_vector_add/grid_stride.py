@@ -1,0 +1,37 @@
+"""Goes over the vectors in steps of the whole grid."""
+
+import functools
+
+import torch
+from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+
+THREADS = 256
+NAMES = {torch.float32: "float", torch.bfloat16: "__nv_bfloat16"}
+
+SOURCE = r"""
+#include <cuda_bf16.h>
+template <typename T>
+__global__ void add(const T* x, const T* y, T* out, long long n) {
+    long long step = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += step)
+        out[i] = x[i] + y[i];
+}
+"""
+
+
+@functools.cache
+def compiled(dtype):
+    device = Device()
+    device.set_current()
+    name = f"add<{NAMES[dtype]}>"
+    options = ProgramOptions(std="c++17", arch=f"sm_{device.arch}")
+    return Program(SOURCE, "c++", options).compile("cubin", (name,)).get_kernel(name)
+
+
+def vector_add(x, y, out):
+    n = x.numel()
+    config = LaunchConfig(
+        grid=min(-(-n // THREADS), 8 * Device().properties.multiprocessor_count), block=THREADS
+    )
+    arguments = (x.data_ptr(), y.data_ptr(), out.data_ptr(), n)
+    launch(Device().default_stream, config, compiled(x.dtype), *arguments)
