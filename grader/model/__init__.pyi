@@ -38,6 +38,7 @@ from .errors import CannotGrade as CannotGrade
 from .errors import GraderError as GraderError
 from .errors import UsageError as UsageError
 from .exercise import TARGETS as TARGETS
+from .exercise import Budget as Budget
 from .exercise import Gates as Gates
 from .exercise import Mistake as Mistake
 from .exercise import Spec as Spec

@@ -11,8 +11,7 @@ from grader.model import counted
 
 if TYPE_CHECKING:
     from grader.grading.session import Grading
-    from grader.model import Spec
-    from grader.model.exercise import Budget
+    from grader.model import Budget, Spec
 
 # Of spec.COUNTS; the others are of one thread, or of one program.
 IN_ALL = ("transactions", "bank_conflicts", "programs")
