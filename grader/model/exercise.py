@@ -324,7 +324,7 @@ def _faults_of_entries(spec: Spec) -> Iterator[str]:
         if one.also:
             yield f"{one.entry} has an `also` of its own: name all entries in that of SPEC"
         if (one.kind, one.backends) != (spec.kind, spec.backends):
-            yield f"{one.entry} has other backends or another kind than {spec.entry}, its file's"
+            yield f"{spec.entry} and {one.entry} differ in backends or kind, and share one file"
     if twice := [name for name in names if names.count(name) > 1]:
         yield f"two entries are called {twice[0]}"
 
