@@ -26,8 +26,9 @@ from grader.grading import bench
 from grader.grading.bench_contenders import Contender, contenders
 from grader.grading.bench_record import Size
 from grader.machine import environment, gpu_lock
-from grader.model import Scored, Spec
+from grader.model import Spec
 from grader.sandbox import CudaArena, ForkServers, WorkerLink, entry_of
+from grader.spec import Scored
 from grader.speed import arena_bytes, survey
 
 ROOT = Path(__file__).parents[1]
@@ -59,11 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "exercise": exercise.name,
         "environment": environment("cuda").model_dump(),
         "rows": rows,
-        "geometric_means": _means(rows),
+        "geometric_means": (means := _means(rows)),
     }
     if args.out:
         args.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    _print(rows, record["geometric_means"])
+    _print(rows, means)
     return 0 if all(row["share"] is not None for row in rows) else 1
 
 

@@ -10,7 +10,8 @@ So a kernel that is 15 % slower than the solution passes. The solution exceeds `
 every run, as docs/authoring.md requires. `great` is a speed that the solution reached each time:
 the speed step resolves differences from 1.5 % on, and the runs differ by their spread. A wrong
 kernel that is right and slow (`Rejected at: speed`) is run as often, and `passing` is raised until
-it lies above.
+it lies above. Of several scored cases, each has gates of its own, and such a kernel need be slow at
+one alone: it counts for the case at which it is furthest behind the solution.
 
 The gates of the six exercises were chosen by hand: `passing` from 83 % to 87 % of the solution's
 share on an H200 (67 % for cross entropy), `great` from 97 % to 101 % of it, but above it where the
@@ -34,6 +35,7 @@ from grader.model import (
     CannotGrade,
     Record,
     Result,
+    Speed,
     Status,
     first_problem,
     percent,
@@ -71,7 +73,7 @@ class Proposal(Record):
 
 
 class Calibration(Record):
-    """One exercise: its measurements, the gates of its spec, and the proposed gates."""
+    """One scored case of an exercise: its measurements, gates, and the proposed gates."""
 
     exercise: str
     device: str
@@ -111,8 +113,11 @@ def run(
                 raise KeyboardInterrupt
             results.setdefault((exercise.name, kernel), []).append(result)
     return [
-        calibration(exercise, {k.stem: results[exercise.name, k] for k in _kernels(exercise)})
+        calibration(
+            exercise, {k.stem: results[exercise.name, k] for k in _kernels(exercise)}, place
+        )
         for exercise in exercises
+        for place in range(len(exercise.spec.scored_specs))
     ]
 
 
@@ -129,17 +134,22 @@ def _kernels(exercise: Exercise) -> Iterator[Path]:
     yield from (k for k in slow if exercise.entry is None or rejected_entry(k) == exercise.entry)
 
 
-def calibration(exercise: Exercise, results: dict[str, list[Result]]) -> Calibration:
-    _, gates = exercise.spec.timed
-    kernels = tuple(measured(kernel, some) for kernel, some in results.items())
+def calibration(
+    exercise: Exercise, results: dict[str, list[Result]], place: int = 0
+) -> Calibration:
+    """Return the calibration of one of the exercise's scored cases, by its place among them."""
+    specs = exercise.spec.scored_specs
+    _, gates = specs[place].timed
+    kernels = tuple(measured(kernel, some, place) for kernel, some in results.items())
     solution, *slow = kernels
+    slow = [one for one in slow if _slowest_at(len(specs), results, one.kernel) == place]
     everything = [result for some in results.values() for result in some]
     speeds = [s.speed for result in everything for s in result.steps if s.speed]
     spare = None if solution.lowest is None else solution.lowest / gates.passing - 1
     return Calibration(
         exercise=exercise.name,
         device=everything[0].environment.device,
-        case=speeds[0].case if speeds else "",
+        case=_at(speeds[0], place).case if speeds else "",
         kernels=kernels,
         passing=gates.passing,
         great=gates.great,
@@ -150,8 +160,24 @@ def calibration(exercise: Exercise, results: dict[str, list[Result]]) -> Calibra
     )
 
 
-def measured(kernel: str, results: Sequence[Result]) -> Measured:
-    outcomes = [_share(result) for result in results]
+def _slowest_at(cases: int, results: dict[str, list[Result]], kernel: str) -> int:
+    """Return the place of the scored case at which a kernel is furthest behind the solution."""
+
+    def behind(place: int) -> float:
+        solution, *_ = (measured(name, some, place) for name, some in results.items())
+        slow = measured(kernel, results[kernel], place)
+        return math.inf if slow.highest is None else slow.highest / (solution.lowest or math.inf)
+
+    return min(range(cases), key=behind)
+
+
+def _at(speed: Speed, place: int) -> Speed:
+    return speed.sizes[place] if speed.sizes else speed
+
+
+def measured(kernel: str, results: Sequence[Result], place: int = 0) -> Measured:
+    """Return a kernel's shares of the scored case at this place."""
+    outcomes = [_share(result, place) for result in results]
     shares = tuple(one for one in outcomes if isinstance(one, float))
     middle = statistics.median(shares) if shares else None
     uncounted = {r.status for r, one in zip(results, outcomes, strict=True) if isinstance(one, str)}
@@ -167,7 +193,7 @@ def measured(kernel: str, results: Sequence[Result]) -> Measured:
     )
 
 
-def _share(result: Result) -> float | str:
+def _share(result: Result, place: int) -> float | str:
     """Return the share that a check measured, or the reason why it has none that counts.
 
     A solution below the gate, or too close to it to decide, was measured like any other.
@@ -175,12 +201,12 @@ def _share(result: Result) -> float | str:
     problem = first_problem(result)
     speed = next((step for step in result.steps if step.name == "speed"), None)
     if problem is None and speed is not None and speed.speed is not None:
-        return speed.speed.share
+        return _at(speed.speed, place).share
     if problem is None:
         return result.message or "its speed was not measured"
     failure = problem.failure
     if problem is speed and failure and failure.kind in _MEASURED and problem.speed:
-        return problem.speed.share
+        return _at(problem.speed, place).share
     return f"{problem.name}: {failure.message if failure else problem.summary}"
 
 

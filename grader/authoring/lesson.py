@@ -85,7 +85,9 @@ _SENTENCES: dict[str, Callable[[Any], str]] = {
         ": the kernel compiles for the GPU that is there, or else for the one that `grader show` "
         "names."
     ),
-    "speed": lambda spec: f" (on a GPU): {_scored(spec)}, {_compared(spec)}",
+    "speed": lambda spec: (
+        " (on a GPU): " + " ".join(f"{_scored(one)}, {_compared(one)}" for one in spec.scored_specs)
+    ),
 }
 
 
@@ -131,6 +133,10 @@ def _budgets(spec: Spec) -> str:
 
 
 def _gates(spec: Spec) -> str:
+    return "".join(map(_gates_of_one, spec.scored_specs))
+
+
+def _gates_of_one(spec: Spec) -> str:
     _, gates = spec.timed
     return (
         f"\n| gate | share of {bound_of(spec).held_to} |\n| --- | --- |\n"

@@ -229,7 +229,12 @@ def _require_possible(result: Result) -> None:
         )
     for step in result.steps:
         if step.speed is not None:
-            _require_possible_speed(step.speed, step.failure.kind if step.failure else "")
+            kind, sizes = step.failure.kind if step.failure else "", step.speed.sizes
+            for speed in (step.speed, *sizes):
+                _require_possible_speed(speed, kind)
+            shares = [one.share for one in sizes]
+            if shares and not min(shares) <= step.speed.share <= max(shares):
+                raise Unusable("its figures contradict each other: no mean of its sizes' shares")
 
 
 def _require_possible_speed(speed: Speed, failure: str) -> None:
@@ -237,7 +242,7 @@ def _require_possible_speed(speed: Speed, failure: str) -> None:
         if not 0 < (value := getattr(speed, name)) <= most:
             raise Unusable(f"its figures are impossible: {name} is {value:.3g}")
     # A wrong or impossible result may have any interval: no board shows it.
-    if is_impossible(speed.share, speed.bound) or failure not in ("", "too_slow", "noisy"):
+    if is_impossible(speed) or failure not in ("", "too_slow", "noisy"):
         return
     if not speed.share_low <= speed.share <= speed.share_high:
         raise Unusable("its figures contradict each other: the share lies outside its interval")

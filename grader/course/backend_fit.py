@@ -38,7 +38,6 @@ def _dtypes(spec: Spec) -> Iterator[str]:
         yield spec.random.case.dtype
     if spec.pictured is not None:
         yield spec.pictured.dtype
-    if spec.scored is not None:
-        yield spec.scored.dtype
+    yield from (one.timed[0].dtype for one in spec.scored_specs)
     tensors = (argument for argument in spec.arguments if argument.role != "scalar")
     yield from (argument.dtype for argument in tensors if argument.dtype)

@@ -23,7 +23,17 @@ from grader.grading.workers import Workers
 from grader.model import BrokenExercise, Case, Failure, Outcome, Spec
 from grader.model import Step as StepResult
 from grader.sandbox import Executor, ForkServers, RemoteKernel
-from grader.speed import Sizing, bytes_per_row, fixed_size, rounds, size, slot_bytes, survey
+from grader.speed import (
+    Gpu,
+    Sizing,
+    bound_of,
+    bytes_per_row,
+    fixed_size,
+    rounds,
+    size,
+    slot_bytes,
+    survey,
+)
 
 T = TypeVar("T")
 
@@ -95,11 +105,20 @@ class Grading:
 
         Raises CannotGrade when the free memory holds too little to measure anything.
         """
-        gpu, (scored, _) = survey(self.options.gpu_memory), self.spec.timed
+        return self.sizing_of(self.spec)
+
+    @cached_property
+    def _gpu(self) -> Gpu:
+        return survey(self.options.gpu_memory)
+
+    def sizing_of(self, spec: Spec) -> Sizing:
+        """Return the size of a spec's first scored case on this GPU, as `sizing` does."""
+        scored, _ = spec.timed
         if scored.rows is not None:
-            return fixed_size(gpu, slot_bytes(self.spec, scored.rows), scored.rows)
+            calls = bound_of(spec).calls
+            return fixed_size(self._gpu, slot_bytes(spec, scored.rows), scored.rows, calls)
         # Multiples of 16 elements, so that neither the kernel nor the ceiling has an odd tail.
-        return size(gpu, bytes_per_row(self.spec), multiple=16, rounds=rounds(self.spec))
+        return size(self._gpu, bytes_per_row(spec), multiple=16, rounds=rounds(spec))
 
     def replay(self, case: Case) -> str:
         options = {

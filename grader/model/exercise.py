@@ -92,7 +92,7 @@ class Scored:
     it; without it, it follows from the GPU. `bound` names the module of `grader.speed.bounds` with
     which the speed is compared. `against` is the file of another implementation with the spec's
     entry, for a bound that times one, such as the exercise's `eager.py`; with `compiled`,
-    torch.compile makes a kernel of it.
+    torch.compile makes a kernel of it. `gates` are those of this case, instead of the spec's.
     """
 
     dtype: str
@@ -101,6 +101,7 @@ class Scored:
     rows: int | None = None
     against: Path | None = None
     compiled: bool = False
+    gates: Gates | None = None
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -164,8 +165,9 @@ class Spec(BaseSpec):
     checks its launches and executes none.
 
     `counted` is the case whose reads and writes are counted in simulation: rows of several blocks.
-    `scored` and `gates` are None where memory and speed are not graded. `budgets` limit counts of
-    the counted case; `pictured` is a case small enough to be drawn. `memory_budget(case)` is the
+    `scored` and `gates` are None where memory and speed are not graded. `also_scored` are further
+    cases whose speed must reach their gates (docs/bounds.md). `budgets` limit counts of the counted
+    case; `pictured` is a case small enough to be drawn. `memory_budget(case)` is the
     number of bytes that one call may hold beyond its arguments.
 
     `reference(inputs)` returns every filled argument, computed in the dtype of its inputs: the
@@ -210,6 +212,7 @@ class Spec(BaseSpec):
     launched: Case | None = None
     scored: Scored | None = None
     gates: Gates | None = None
+    also_scored: tuple[Scored, ...] = ()
     budgets: tuple[Budget, ...] = ()
     pictured: Case | None = None
     memory_budget: Callable[[Case], int] = a_hundredth
@@ -237,8 +240,14 @@ class Spec(BaseSpec):
             (not set(self.draws) <= set(DRAWS), f"draws may be {', '.join(DRAWS)}"),
             (len(self.hints) < 3, "hints has fewer than three entries"),
             ((self.scored is None) != (self.gates is None), "scored needs gates, and gates scored"),
+            (self.scored is None and bool(self.also_scored), "also_scored needs scored"),
             (
-                self.gates is not None and not 0 < self.gates.passing <= self.gates.great <= 1,
+                len({replace(one, gates=None) for one in self._every_scored})
+                < len(self._every_scored),
+                "scored and also_scored hold the same case twice",
+            ),
+            (
+                any(not 0 < gates.passing <= gates.great <= 1 for gates in self._every_gates),
                 "gates must satisfy 0 < passing <= great <= 1",
             ),
             (
@@ -278,13 +287,27 @@ class Spec(BaseSpec):
 
     @property
     def timed(self) -> tuple[Scored, Gates]:
-        """The case and the gates of the speed step. Raises UsageError without them."""
+        """The first scored case and its gates. Raises UsageError without them."""
         if self.scored is None or self.gates is None:
             raise UsageError(
                 f"The speed of {self.title!r} is not graded: its spec has no scored case.",
                 "`grader show NAME` lists what is graded of an exercise.",
             )
-        return self.scored, self.gates
+        return self.scored, self.scored.gates or self.gates
+
+    @property
+    def scored_specs(self) -> tuple[Spec, ...]:
+        """The spec once for each scored case, with this one alone; empty without any."""
+        return tuple(replace(self, scored=one, also_scored=()) for one in self._every_scored)
+
+    @property
+    def _every_scored(self) -> tuple[Scored, ...]:
+        return () if self.scored is None else (self.scored, *self.also_scored)
+
+    @property
+    def _every_gates(self) -> tuple[Gates, ...]:
+        given = (self.gates, *(one.gates for one in self._every_scored))
+        return tuple(gates for gates in given if gates is not None)
 
     @property
     def sample_case(self) -> Case:
@@ -324,7 +347,7 @@ def _faults_of_entries(spec: Spec) -> Iterator[str]:
         if one.also:
             yield f"{one.entry} has an `also` of its own: name all entries in that of SPEC"
         if (one.kind, one.backends) != (spec.kind, spec.backends):
-            yield f"{one.entry} has other backends or another kind than {spec.entry}, its file's"
+            yield f"{spec.entry} and {one.entry} differ in backends or kind, and share one file"
     if twice := [name for name in names if names.count(name) > 1]:
         yield f"two entries are called {twice[0]}"
 

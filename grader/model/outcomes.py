@@ -40,6 +40,7 @@ class Limit(StrEnum):
     SPILLS = "spills"  # the compiler moves values to memory because registers run out
     OCCUPANCY = "occupancy"  # too few warps fit on the GPU at once
     LAUNCHES = "launches"  # one call starts several kernels
+    HOST = "host"  # on a small input: allocations and Python work around the launch
     SHAPE = "shape"  # none of these: block size, warps, width of loads
     UNKNOWN = "unknown"  # reads and writes were not counted
 

@@ -116,7 +116,12 @@ class Resources(Record):
 
 
 class Speed(Record):
-    """Measurements of the speed step. Bandwidths count the least bytes that the work needs."""
+    """Measurements of the speed step. Bandwidths count the least bytes that the work needs.
+
+    Of several scored cases, `sizes` has each. Times, rates, shares, the interval's ends and the
+    gates are then their geometric means, and `bound` is `several` where theirs differ. All else is
+    that of the case whose share is lowest for its gate.
+    """
 
     case: str
     bound: StepName = Field(default="bandwidth", description="what the speed is compared with")
@@ -150,6 +155,9 @@ class Speed(Record):
     limit: Limit | None = Field(default=None, description="what keeps the kernel from great")
     explanation: tuple[str, ...] = Field(default=(), description="`limit` in sentences")
     resources: tuple[Resources, ...] = ()
+    sizes: tuple[Speed, ...] = Field(
+        default=(), description="each scored case, where there are several; they have none"
+    )
 
 
 class Memory(Record):

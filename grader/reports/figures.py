@@ -16,16 +16,20 @@ RAISED = 1.005  # a smaller raise by the judge's clock is not worth a line
 def speed_rows(speed: Speed, width: int) -> Text:
     bound, rate, reference = rates_of(speed)
     measured = (
-        f"{speed.time_ms:.3g} ms per call · {rate:,.0f} {bound.unit} · "
+        f"{duration(speed.time_ms)} per call · {rate:,.0f} {bound.unit} · "
         f"{percent(speed.share)} of {bound.held_to} ({reference:,.0f} {bound.unit})"
     )
+    if speed.sizes:
+        measured = f"{percent(speed.share)}, the geometric mean of {len(speed.sizes)} sizes"
     interval = f"{percent(speed.share_low)} to {percent(speed.share_high)} with 95 % confidence"
     gates = f"pass {percent(speed.passing)}, great {percent(speed.great)}"
     start = (
         f"first call {speed.first_call_s:.1f} s, with compiling · "
         f"{speed.latency_case} takes {speed.latency_us:.1f} µs"
     )
-    rows = [("measured", measured), ("interval", interval), ("gates", gates), ("start", start)]
+    rows = [("measured", measured), ("interval", interval)]
+    rows += [] if speed.sizes else [("gates", gates)]
+    rows += [("start", start)]
     if speed.raised >= RAISED:
         longer = percent(speed.raised - 1)
         clock = (
@@ -35,7 +39,38 @@ def speed_rows(speed: Speed, width: int) -> Text:
         rows.append(("clock", clock))
     rows += zip(once("limit"), speed.explanation, strict=False)
     rows += zip(once("compiled"), map(_resources, speed.resources), strict=False)
-    return Text("".join(row(label, text, width) for label, text in rows))
+    words = Text("".join(row(label, text, width) for label, text in rows))
+    return Text().join((sizes_table(speed.sizes), words)) if speed.sizes else words
+
+
+def sizes_table(sizes: Sequence[Speed]) -> Text:
+    """Write a line for each scored case, red where its share is below its gate."""
+    rows: list[tuple[str, ...]] = [("", "per call", "", "share", "pass", "great")]
+    rows += [_size_cells(one) for one in sizes]
+    below = [False, *(one.share < one.passing for one in sizes)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = Text()
+    for cells, red in zip(rows, below, strict=True):
+        name, *numbers = (
+            f"{cell:<{width}}" if number == 0 else f"{cell:>{width}}"
+            for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        style = "dim" if cells is rows[0] else "red" if red else ""
+        table.append(f"{DETAIL}{'  '.join((name, *numbers))}\n", style=style)
+    return table
+
+
+def _size_cells(one: Speed) -> tuple[str, ...]:
+    bound, rate, _ = rates_of(one)
+    return (
+        *(one.case, duration(one.time_ms), f"{rate:,.0f} {bound.unit}"),
+        *(percent(one.share), percent(one.passing), percent(one.great)),
+    )
+
+
+def duration(ms: float) -> str:
+    """Return such as `1.35 ms`, and `18.3 µs` below a tenth of a millisecond."""
+    return f"{ms:.3g} ms" if ms >= 0.1 else f"{ms * 1e3:.3g} µs"
 
 
 def compiled_rows(compiled: Sequence[Compiled], width: int, brief: bool = False) -> Text:

@@ -34,6 +34,7 @@ def figures_of(result: Result) -> list[tuple[str, str]]:
             ("time of a call", f"{speed.time_ms:.3f} ms, {speed.case}"),
             ("gates", f"{percent(speed.passing)} passes, {percent(speed.great)} is great"),
         ]
+        rows += [(one.case, f"{percent(one.share)} of {held_to(one)}") for one in speed.sizes]
     if memory := memory_of(result):
         rows.append(("memory beyond the arguments", f"{memory.peak_bytes:,} bytes"))
     return rows

@@ -45,6 +45,8 @@ from .scored_case import rounds as rounds
 from .scored_case import scored_case as scored_case
 from .scored_case import slot_bytes as slot_bytes
 from .scored_case import usually_needed as usually_needed
+from .several_sizes import mean_gates as mean_gates
+from .several_sizes import mean_speed as mean_speed
 from .sizing import L2_MULTIPLE as L2_MULTIPLE
 from .sizing import MEMORY_SHARE as MEMORY_SHARE
 from .sizing import Gpu as Gpu

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from grader.speed.sizing import CALLS
+
 if TYPE_CHECKING:
     from grader.model import Spec, Speed
     from grader.sandbox import Call, CudaArena, Entry, ForkServers
@@ -59,11 +61,15 @@ class Bound:
     sentence what a spec lacks for this bound, or returns None. `explain` adds the reason why a
     speed is not higher, as `speed.explanation.with_explanation` does.
 
+    A batch has at most `calls` calls. The limits of noise are `leeway` times as wide; with
+    `any_length`, a batch of the reference may be as short as it is.
+
     A share above `most` means that work was left out; None where no share is impossible.
 
     The rest is for reports. A rate in `unit`, such as GB/s, is `scale` units of work per second;
     `rate_name` names it. `held_to` and `limit` complete "93 % of ...", in a
-    report and where that is impossible; `measured_by` completes "compared with ...".
+    report and where that is impossible; `measured_by` completes "compared with ...". `hopeless` is
+    the hint for a kernel that is far too slow.
     """
 
     name: str
@@ -75,6 +81,10 @@ class Bound:
     held_to: str = "the ceiling"
     measured_by: str = "a reference kernel"
     limit: str = "what this GPU can do"
+    hopeless: str = "Does each program do a fair part of the work, with loads of whole blocks?"
+    calls: int = CALLS
+    leeway: float = 1.0
+    any_length: bool = False
     most: float | None = None
     fault: Callable[[Spec], str | None] = lambda spec: None
     explain: Callable[..., Speed] | None = None

@@ -25,8 +25,16 @@ SLOW_MEMORY = 0.9  # of the highest memory clock, under load
 
 
 def noise_cause(
-    samples: Samples, before: float, after: float, others: Sequence[nvml.Process]
+    samples: Samples,
+    before: float,
+    after: float,
+    others: Sequence[nvml.Process],
+    leeway: float = 1.0,
 ) -> str | None:
+    """Describe what disturbed a measurement, or return None.
+
+    A bound whose reference varies by itself has limits that are `leeway` times as wide.
+    """
     middle = statistics.median(samples.ceilings)
     wander = max(spread(samples.ceilings), abs(before / middle - 1), abs(after / middle - 1))
     hot = sorted({word for r in samples.readings for word in r.slowdowns if word.startswith("hot")})
@@ -37,9 +45,9 @@ def noise_cause(
         return f"the GPU slowed itself down: {', '.join(hot)}"
     if slow:
         return f"the GPU's memory ran at {slow[0].memory_mhz:,} of {slow[0].most_memory_mhz:,} MHz"
-    if wander > STEADY:
+    if wander > leeway * STEADY:
         return f"the GPU's own bandwidth varied by {percent(wander)} during the measurement"
-    if _clock_in_doubt(samples):
+    if _clock_in_doubt(samples, leeway):
         varied = percent(overhead_spread(samples.evidence), 0)
         return (
             f"the overhead of the calls varied by {varied} of their time; other programs "
@@ -48,15 +56,16 @@ def noise_cause(
     return None
 
 
-def _clock_in_doubt(samples: Samples) -> bool:
+def _clock_in_doubt(samples: Samples, leeway: float) -> bool:
     """Report whether the judge's clock contradicts the worker's and may itself be off by more.
 
     Where other programs keep the processors busy, workers start late, and not equally late. Where
     that load began when the kernel was started, they all start late.
     """
     raised = correction(samples.evidence)
-    unsteady = raised > 1 + DOUBTED and overhead_spread(samples.evidence) > UNSTEADY
-    shifted = raised > 1 and overhead_growth(samples.evidence) > SHIFTED
+    doubted = raised > 1 + leeway * DOUBTED
+    unsteady = doubted and overhead_spread(samples.evidence) > leeway * UNSTEADY
+    shifted = raised > 1 and overhead_growth(samples.evidence) > leeway * SHIFTED
     return unsteady or shifted
 
 

@@ -34,13 +34,13 @@ class Sizing:
     calls: int
 
 
-def fixed_size(gpu: Gpu, bytes_per_call: int, rows: int) -> Sizing:
-    """Choose the calls per batch for a case with so many rows.
+def fixed_size(gpu: Gpu, bytes_per_call: int, rows: int, most: int = CALLS) -> Sizing:
+    """Choose the calls per batch, at most `most`, for a case with so many rows.
 
     Its arguments need not exceed the L2 cache: the bound is another than memory. Raises CannotGrade
     when the free memory is too small.
     """
-    calls = min(CALLS, int(MEMORY_SHARE * gpu.free) // bytes_per_call)
+    calls = min(most, int(MEMORY_SHARE * gpu.free) // bytes_per_call)
     if calls < MIN_CALLS:
         raise CannotGrade(
             f"The GPU has {gpu.free / 2**20:,.0f} MiB free, too little for {MIN_CALLS} calls with "

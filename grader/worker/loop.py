@@ -32,7 +32,7 @@ from grader.model import (
     WithoutKernels,
     listed,
 )
-from grader.worker import faults, walls
+from grader.worker import faults, refused_imports, walls
 from grader.worker.backend import backend_module, has
 from grader.worker.deadline import stopped_after
 from grader.worker.launches import Withheld
@@ -146,6 +146,7 @@ def prepare(backend: Path, device: str) -> Toolbox:
     gc.disable()
     module = backend_module(backend, "simulated" if simulated else "compiled")
     make_kernels = module.install()
+    refused_imports.install()
     modules = [module]
     if simulated and has(backend, "device"):
         modules.append(backend_module(backend, "device"))

@@ -29,7 +29,7 @@ from grader.correctness.inputs import (
 from grader.course import catalog
 from grader.grading.plan import with_step
 from grader.grading.steps.correctness.explained import LARGE
-from grader.model.arguments import LARGEST
+from grader.model.arguments import LARGEST, MOST_SEED
 from grader.model.cases import Case
 from grader.speed.scored_case import scored_case
 
@@ -409,3 +409,11 @@ def test_what_is_right_is_right_for_plain_numbers(name: str):
             for name, value in expected.in_float32.items()
         }
         assert first_mismatch(expected, own, {}) is None, case
+
+
+def test_each_case_has_a_seed_of_its_own():
+    seeds = {CaseDraw(Case((4,), "float32", seed=number)).seed() for number in range(50)}
+    assert len(seeds) == 50
+    assert all(0 <= seed <= MOST_SEED for seed in seeds)
+    assert max(seeds) > MOST_SEED // 2
+    assert CaseDraw(Case((4,), "float32", seed=7)).seed() in seeds

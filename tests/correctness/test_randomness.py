@@ -60,6 +60,12 @@ def mixed_rows(seed: int) -> Mask:
     return (np.random.default_rng(seed + 50).random(SHAPE) < shares).flatten()
 
 
+def mixed_columns(seed: int) -> Mask:
+    """The share is right, but each column has a share of its own."""
+    shares = np.random.default_rng(seed).uniform(0.05, 0.15, (1, SHAPE[1]))
+    return (np.random.default_rng(seed + 50).random(SHAPE) < shares).flatten()
+
+
 def test_independent_masks_pass():
     found, count = unlikely(calls_of(random_mask), SHAPE, (0.1, 0.9))
     assert (found, count > 1000) == ([], True)
@@ -79,6 +85,7 @@ PATTERNS = {
     "stratified": (stratified, "run", None),
     "correlated": (correlated, "lag", 1),
     "rows of other shares": (mixed_rows, "run", 1024),
+    "columns of other shares": (mixed_columns, "residue", 1024),
     "the seed ignored": (lambda seed: random_mask(0), "seeds", 0),
     "the seed added": (lambda seed: random_mask(0, length=LENGTH + 9)[seed:][:LENGTH], "seeds", 1),
     "a rate of 0.105": (lambda seed: random_mask(seed, 0.105), "share", 0),
@@ -90,6 +97,13 @@ def test_patterns_are_found(name: str):
     mask, what, width = PATTERNS[name]
     found = failing(mask)
     assert [test for test in found if test.what == what and width in (None, abs(test.width))]
+
+
+def test_two_rows_of_any_length_that_come_again_are_found():
+    """2,000 is neither a power of two nor the size of a block."""
+    shape, again = (100, 1000), np.tile(random_mask(3, length=2000), 50)
+    found, _ = unlikely(calls_of(lambda seed: again, seeds=1), shape, (0.1, 0.9))
+    assert ("lag", 2000, 0) in {(test.what, test.width, test.count) for test in found}
 
 
 def test_right_masks_fail_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch):

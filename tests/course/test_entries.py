@@ -105,6 +105,19 @@ def test_a_spec_whose_entries_do_not_go_together_is_refused(
     assert text_of(caught.value, tmp_path) == snapshot
 
 
+def test_all_entries_are_in_the_language_of_the_file(tmp_path: Path):
+    folder = tmp_path / "exercises" / "01_scale"
+    shutil.copytree(SCALE.folder, folder)
+    spec = folder / "spec.py"
+    spec.write_text(
+        spec.read_text().replace('backend="triton",', 'backend="triton", also_in=("numba",),')
+    )
+    both = Exercise(folder).for_file(b"from numba import cuda").parts
+    assert [part.spec.backend for part in both] == ["numba", "numba"]
+    assert [part.spec.entry for part in both] == list(BOTH)
+    assert [part.spec.backend for part in Exercise(folder).parts] == ["triton", "triton"]
+
+
 def test_a_wrong_kernel_may_name_the_entry_that_is_rejected():
     named = {path.stem: catalog.rejected_entry(path) for path in SCALE.wrong_kernels}
     assert named["wrong_forward_adds"] == "scale"

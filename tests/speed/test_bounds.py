@@ -178,10 +178,10 @@ def test_an_arena_holds_tensors_that_do_not_grow():
 def test_rows_too_few_to_be_timed_are_the_authors_fault(snapshot: SnapshotAssertion):
     batch = BatchTime(window_s=0.002, claimed_s=0.00067, available=1 << 30)
     with pytest.raises(BrokenExercise) as caught:
-        timing._require_long_batches(PRODUCT, [batch] * 9)
+        timing._require_long_batches(PRODUCT, bound_of(PRODUCT), [batch] * 9)
     assert text_of(caught.value) == snapshot
-    timing._require_long_batches(PRODUCT, [replace(batch, claimed_s=0.0065)] * 9)
-    timing._require_long_batches(scored(PRODUCT, rows=None), [batch] * 9)
+    timing._require_long_batches(PRODUCT, bound_of(PRODUCT), [replace(batch, claimed_s=0.0065)] * 9)
+    timing._require_long_batches(scored(PRODUCT, rows=None), bound_of(PRODUCT), [batch] * 9)
 
 
 # -- reports

@@ -7,6 +7,7 @@ from pathlib import Path
 
 KERNEL = "kernel.py"  # the name of every kernel file
 LONGEST = 240  # characters of NVRTC's own words
+LONGEST_NAME = 60  # characters of a file's name, which a source may choose
 
 
 class NotCompiled(Exception):
@@ -69,11 +70,11 @@ def sentence(log: str) -> tuple[str, int | None]:
     file, line = Path(found["file"]).name, int(found["line"])
     if file == KERNEL:
         return _plain(found["text"]), line
-    where = "" if file == "default_program" else f"{file}, "
+    where = "" if file == "default_program" else f"{file[:LONGEST_NAME]}, "
     return f"{_plain(found['text'])} ({where}line {line} of the source)", None
 
 
 def _plain(text: str) -> str:
     for pattern, instead in _PLAIN:
         text = re.sub(pattern, instead, text)
-    return re.sub(r"0x([0-9a-f]+)\b", lambda m: f"{int(m[1], 16):,}", text)[:LONGEST]
+    return re.sub(r"\b0x([0-9a-f]{1,16})\b", lambda m: f"{int(m[1], 16):,}", text)[:LONGEST]

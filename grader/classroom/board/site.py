@@ -17,6 +17,7 @@ from grader.classroom.board.records import Board, Row, Site, Standing, State, St
 from grader.course import Exercise, Settings
 from grader.grading import has_step, kind_of
 from grader.model import Gates, stamp, texts
+from grader.speed import mean_gates
 
 LONGEST_GPU = 80  # characters of a GPU's name
 
@@ -52,7 +53,7 @@ def _task(exercise: Exercise) -> Task:
     kind = kind_of(spec)
     # The first part whose speed is graded: of a file with several entries, each has its own gates.
     timed = next((part for part in exercise.parts if has_step(part.any_spec, "speed")), None)
-    gates = None if timed is None else timed.spec.timed[1]
+    gates = None if timed is None else mean_gates(timed.spec)
     return Task(exercise.name, spec.title, kind.backend(spec) or kind.name, gates)
 
 

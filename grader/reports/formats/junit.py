@@ -8,12 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from grader.model import Attempt, Failure, Frame, Outcome, Result, Sanitized, Status, Step
+from grader.model import (
+    Attempt,
+    Failure,
+    Frame,
+    Outcome,
+    Result,
+    Sanitized,
+    Speed,
+    Status,
+    Step,
+)
 from grader.reports import junit_xml
 from grader.reports.formats import facts
 from grader.reports.junit_xml import Case, Suite, Verdict
 from grader.reports.layout import WIDEST
 from grader.reports.numbers import number_lines
+from grader.speed import held_to
 
 _VERDICTS = {
     Outcome.PASS: Verdict.PASSED,
@@ -60,7 +71,13 @@ def _properties(attempt: Attempt) -> Mapping[str, Sequence[str]]:
     if timed is not None and timed.speed is not None:
         values["grader.share_of_ceiling"] = [f"{timed.speed.share:.4f}"]
         values["grader.gbps"] = [f"{timed.speed.bandwidth_gbps:.1f}"]
+        if timed.speed.sizes:
+            values["grader.sizes"] = [_size(one) for one in timed.speed.sizes]
     return values | {"grader.note": attempt.notes}
+
+
+def _size(one: Speed) -> str:
+    return f"{one.case}: {one.share:.4f} of {held_to(one)}, {one.passing:.2f} passes"
 
 
 def _cases(result: Result, classname: str) -> Iterator[Case]:

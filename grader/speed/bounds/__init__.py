@@ -39,11 +39,15 @@ def bound_of(spec: Spec) -> Bound:
     return bound
 
 
-def is_impossible(share: float, name: str) -> bool:
-    """Report whether no honest kernel reaches the share. Unknown bounds have the least limit."""
-    bound = discover(__name__, "BOUND", Bound).get(name)
+def is_impossible(speed: Speed) -> bool:
+    """Report whether no honest kernel reaches a share. Unknown bounds have the least limit."""
+    return any(_is_impossible(one) for one in speed.sizes or (speed,))
+
+
+def _is_impossible(speed: Speed) -> bool:
+    bound = discover(__name__, "BOUND", Bound).get(speed.bound)
     most = IMPOSSIBLE if bound is None else bound.most
-    return most is not None and share > most
+    return most is not None and speed.share > most
 
 
 def rates_of(speed: Speed) -> tuple[Bound, float, float]:

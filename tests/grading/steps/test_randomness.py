@@ -16,6 +16,7 @@ from one_step import one_step
 from specs import with_spec
 from syrupy.assertion import SnapshotAssertion
 
+from grader.correctness.inputs import CaseDraw, reseeded
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading.kinds.kernel.contract import sections
@@ -94,9 +95,15 @@ def test_threads_draw_too(fork_servers: ForkServers, file: str, kind: str | None
 
 def test_an_input_that_a_choice_does_not_need_may_be_left_out(fork_servers: ForkServers):
     """A thread whose element is dropped does not read it: 1 - p of all are read."""
-    step = one_step("traffic", NUMBA, NUMBA.solution, fork_servers, device="cpu")
-    assert step.outcome is Outcome.PASS
-    assert 0.4 < step.traffic[0].reads < 0.95
+    seeds = (n for n in range(100) if _probability(reseeded(NUMBA.spec.counted, n)) > 0.35)
+    file = NUMBA.solution
+    step = one_step("traffic", NUMBA, file, fork_servers, device="cpu", seed=next(seeds))
+    assert step.outcome is Outcome.PASS, step
+    assert 0.4 < step.traffic[0].reads < 0.75
+
+
+def _probability(case: Case) -> float:
+    return NUMBA.spec.inputs(case, CaseDraw(case))["p"]
 
 
 KINDS = {

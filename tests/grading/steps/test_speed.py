@@ -580,6 +580,7 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
         fork_servers=SimpleNamespace(fork_server=lambda *_: None),
     )
     slots = SimpleNamespace(
+        spec=spec,
         least_bytes=1 << 30,
         calls=16,
         case=Case((1 << 28,), "float32"),

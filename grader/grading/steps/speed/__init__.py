@@ -29,13 +29,18 @@ def is_scored(spec: Spec) -> bool:
 
     Raises BrokenExercise for an unknown bound, and where the spec lacks what its bound needs.
     """
-    return spec.scored is not None and bound_of(spec) is not None
+    return spec.scored is not None and all(bound_of(one) for one in spec.scored_specs)
 
 
 def asks(spec: Spec) -> str:
+    return "; ".join(map(_asks, spec.scored_specs))
+
+
+def _asks(spec: Spec) -> str:
     scored, gates = spec.timed
-    rows = "" if scored.rows is None else f"{scored.rows:,} "
-    columns = f", {rows}rows of {scored.row}" if scored.row else ""
+    rows = "rows" if scored.rows is None else f"{scored.rows:,} rows"
+    rows = "one row" if scored.rows == 1 else rows
+    columns = f", {rows} of {scored.row}" if scored.row else ""
     size = ", sized to the GPU" if scored.rows is None else ""
     return (
         f"{scored.dtype}{columns}{size}: {percent(gates.passing)} of "

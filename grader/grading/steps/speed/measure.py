@@ -18,7 +18,7 @@ from torch import Tensor
 from grader.correctness import no_kernel_failure
 from grader.grading.session import Grading
 from grader.grading.step import Finding
-from grader.grading.steps.speed.verdict import finding, hopeless
+from grader.grading.steps.speed.verdict import finding, hopeless, together
 from grader.machine import gpu_lock, nvml
 from grader.model import (
     BrokenExercise,
@@ -76,25 +76,38 @@ SMALL, SMALL_CALLS = 1024, 64  # elements, and calls, of the case that shows the
 
 
 def measure(grading: Grading) -> Finding:
-    """Time the kernel on the scored case and compare it with the exercise's gates.
+    """Time the kernel on each scored case and compare it with the exercise's gates.
 
     Raises KernelFailure when the kernel fails at that size, CannotGrade when the GPU is taken.
     """
     grading.executor.close()  # its memory is needed
     with gpu_lock.exclusive_gpu():
         others = gpu_lock.others()
-        spec = grading.spec
-        sizing = grading.sizing
-        case = scored_case(spec, sizing.rows)
-        with closing(CudaArena(arena_bytes(spec, sizing.rows, sizing.calls))) as arena:
-            slots = Slots(spec, case, sizing.calls, arena.memory)
-            return _measure(grading, slots, arena, sizing, others)
+        sizings = [(spec, grading.sizing_of(spec)) for spec in grading.spec.scored_specs]
+        size = max(arena_bytes(spec, sizing.rows, sizing.calls) for spec, sizing in sizings)
+        with closing(CudaArena(size)) as arena:
+            return together([_of_case(grading, arena, *one, others) for one in sizings])
+
+
+def _of_case(
+    grading: Grading, arena: CudaArena, spec: Spec, sizing: Sizing, others: Sequence[nvml.Process]
+) -> tuple[str, Finding]:
+    """Measure one scored case, in a worker of its own; return its words, and what was found."""
+    case = scored_case(spec, sizing.rows)
+    try:
+        slots = Slots(spec, case, sizing.calls, arena.memory)
+        return case.headline, _measure(grading, slots, arena, sizing, others)
+    except KernelFailure as error:
+        if len(grading.spec.scored_specs) == 1:
+            raise
+        named = error.failure.model_copy(update={"case": case.headline})
+        raise KernelFailure(named) from error
 
 
 def _measure(
     grading: Grading, slots: Slots, arena: CudaArena, sizing: Sizing, others: Sequence[nvml.Process]
 ) -> Finding:
-    bound, (_, gates) = bound_of(grading.spec), grading.spec.timed
+    bound, (_, gates) = bound_of(slots.spec), slots.spec.timed
     with closing(bound.reference(slots, grading.fork_servers, arena)) as reference:
         timed = _timed(grading, slots, arena, bound, reference)
     if isinstance(timed, Finding):
@@ -126,7 +139,7 @@ def _measure(
         clocks=_clocks(samples.readings),
     )
     measured = f"{speed.case}: {bound.rate_text(rate)}, {percent(speed.share)} of {bound.held_to}"
-    noise = noise_cause(samples, timed.before, timed.after, others)
+    noise = noise_cause(samples, timed.before, timed.after, others, bound.leeway)
     noise = noise or excess_memory(timed.available, samples.evidence, _memory(grading))
     if timed.no_kernel is not None:
         return Finding(measured, timed.no_kernel, Outcome.FAIL, speed)
@@ -155,10 +168,10 @@ class _Timed:
 def _timed(
     grading: Grading, slots: Slots, arena: CudaArena, bound: Bound, reference: Reference
 ) -> _Timed | Finding:
-    spec, gate = grading.spec, grading.spec.timed[1].passing
+    spec, gate = slots.spec, slots.spec.timed[1].passing
     calls, contents = slots.refill()
     alone = time_reference_batches(reference, contents, ALONE)
-    _require_long_batches(spec, alone)
+    _require_long_batches(spec, bound, alone)
     before = reference.median_rate(alone)
     fork_server = grading.fork_servers.fork_server(spec.backend, grading.options.device)
     kernel = WorkerLink(entry_of(spec), grading.kernel, fork_server, arena)
@@ -181,10 +194,10 @@ def _timed(
     return _Timed(samples, before, after, available, first_s, launched, latency, no_kernel)
 
 
-def _require_long_batches(spec: Spec, alone: Sequence[BatchTime]) -> None:
+def _require_long_batches(spec: Spec, bound: Bound, alone: Sequence[BatchTime]) -> None:
     scored, _ = spec.timed
     took_s = statistics.median(batch.claimed_s for batch in alone)
-    if scored.rows is not None and took_s < LEAST_BATCH_S:
+    if scored.rows is not None and not bound.any_length and took_s < LEAST_BATCH_S:
         raise BrokenExercise(
             "The scored case is too small to be timed: a batch of its reference lasts "
             f"{took_s * 1e3:.2g} ms on this GPU.",
@@ -208,7 +221,7 @@ def _explained(
         return speed
     watched = grading.steps.get("traffic")  # a backend need not be able to count
     counted = () if watched is None else watched.traffic
-    return bound.explain(speed, grading.spec, counted, slots.needed, launched, this_gpu())
+    return bound.explain(speed, slots.spec, counted, slots.needed, launched, this_gpu())
 
 
 def fair_ceiling(beside: Sequence[float], before: float, after: float) -> float:

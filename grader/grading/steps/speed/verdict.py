@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from grader.grading.step import Finding
 from grader.model import Failure, Outcome, Speed, percent
-from grader.speed import Bound
+from grader.speed import Bound, mean_speed
 
 _QUIET_GPU = (
     "This does not count against the kernel. Check again when the GPU and its machine are quiet."
@@ -36,9 +38,34 @@ def hopeless(rough: float, bound: Bound) -> Finding:
     failure = Failure(
         kind="too_slow",
         message=f"far too slow: {share}",
-        hint="Does each program do a fair part of the work, with loads of whole blocks?",
+        hint=bound.hopeless,
     )
     return Finding(share, failure, Outcome.FAIL)
+
+
+def together(found: Sequence[tuple[str, Finding]]) -> Finding:
+    """Decide the step from the findings of its scored cases, each with the words for its case.
+
+    One that fails decides, whatever the others are; else one that is noisy does. The failure names
+    the case. Without a speed for each case, the finding has none.
+    """
+    if len(found) == 1:
+        return found[0][1]
+    speeds = [one.speed for _, one in found if one.speed is not None]
+    speed, summary = None, "; ".join(_named(case, one.summary) for case, one in found)
+    if len(speeds) == len(found):
+        speed = mean_speed(speeds)
+        summary = f"{percent(speed.share)} in the geometric mean of {len(speeds)} sizes"
+    for outcome in (Outcome.FAIL, Outcome.NOISY):
+        for case, one in found:
+            if one.outcome is outcome and one.failure is not None:
+                failure = one.failure.model_copy(update={"case": case})
+                return Finding(summary, failure, outcome, speed)
+    return Finding(summary, speed=speed)
+
+
+def _named(case: str, summary: str) -> str:
+    return summary if summary.startswith(case) else f"{case}: {summary}"
 
 
 def _too_close(speed: Speed) -> Failure:

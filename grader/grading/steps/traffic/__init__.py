@@ -24,6 +24,12 @@ def can_be_counted(spec: Spec) -> bool:
     return can.count_traffic or can.record_launches
 
 
+def why_slow(grading: Grading) -> str:
+    if backends.find(grading.spec.backend).can.count_traffic:
+        return slow.simulated(grading)
+    return "a profiler starts, and counts the bytes of one call"
+
+
 def asks(spec: Spec) -> str:
     allowed = ", ".join(filter(None, map(_may_move, spec.arguments)))
     if backends.find(spec.backend).can.count_traffic:
@@ -46,5 +52,5 @@ STEP = Step(
     applies=can_be_counted,
     asks=asks,
     run=traffic,
-    slow=slow.simulated,
+    slow=why_slow,
 )

@@ -1,0 +1,111 @@
+"""The bound `latency`: calls on a small input, compared with single launches of a small kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from grader.speed.bound import Bound, Reference
+
+if TYPE_CHECKING:
+    from grader.model import Limit, Spec, Speed
+    from grader.sandbox import CudaArena, ForkServers
+    from grader.speed.slots import Slots
+
+ELEMENTS = 1024  # that the small kernel adds: one block or a few
+MOST_ELEMENTS = 1 << 16  # of a case: the work of more would outweigh its launch
+# Of a batch. So many calls last some milliseconds, and filling their arguments takes about 0.3 s.
+CALLS = 256
+# The host takes most of the time, and varies more than a GPU's memory does. The judge's clock errs
+# by about as many milliseconds as in a batch of the other bounds, which lasts four times as long.
+LEEWAY = 4.0
+
+
+def work(slots: Slots) -> float:
+    return 1.0  # the call itself
+
+
+def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Reference:
+    """Start the trial kernel of the spec's backend, which adds two short vectors.
+
+    They lie at the arena's end, behind the slots.
+    """
+    from grader import backends
+    from grader.model import TensorRef
+    from grader.sandbox import Entry
+    from grader.speed.bound import ReferenceCalls
+    from grader.speed.reference_kernel import ReferenceKernel
+
+    trial = backends.find(slots.spec.backend).trial
+    entry = Entry(trial.entry, ("a", "b", "out"))
+    size = 4 * ELEMENTS
+    end = arena.memory.numel() // size
+    call = [
+        TensorRef(name, (end - place) * size, (ELEMENTS,), (1,), "float32")
+        for place, name in enumerate(entry.parameters, start=1)
+    ]
+    timed = ReferenceCalls(entry, [call] * slots.calls, work=1.0, spare=call)
+    file = (backends.folder(slots.spec.backend) / trial.file).read_bytes()
+    fork_server = fork_servers.fork_server(slots.spec.backend, "cuda", reference=True)
+    return ReferenceKernel(timed, file, fork_server, arena)
+
+
+def fault(spec: Spec) -> str | None:
+    scored, _ = spec.timed
+    if scored.rows is None:
+        return "the bound latency needs `rows` of `Scored`: its input is small on every GPU"
+    elements = scored.rows
+    for extent in scored.extents:
+        elements *= extent
+    if elements > MOST_ELEMENTS:
+        return (
+            f"the bound latency is for at most {MOST_ELEMENTS:,} elements, and `Scored` has "
+            f"{elements:,}"
+        )
+    return None
+
+
+def explain(speed: Speed, *measured: Any) -> Speed:
+    """Add the kernels that a call launches, and what takes the time beside one launch."""
+    from grader.speed.explanation import with_explanation
+
+    speed = with_explanation(speed, *measured)
+    launches = sum(kernel.launches for kernel in speed.resources)
+    limit, sentence = _limit(speed.share, speed.great, launches)
+    return speed.model_copy(update={"attainable": None, "limit": limit, "explanation": (sentence,)})
+
+
+def _limit(share: float, great: float, launches: int) -> tuple[Limit, str]:
+    from grader.model import Limit
+
+    as_long = f"a call takes as long as {1 / share:.1f} launches of a small kernel"
+    if share >= great:
+        return Limit.NONE, f"Great: {as_long}. Little is left to gain."
+    if launches > 1:
+        return Limit.LAUNCHES, (
+            f"On so small an input {as_long}, and it launches {launches} kernels: let one launch "
+            "do the work of several."
+        )
+    return Limit.HOST, (
+        f"On so small an input {as_long}: allocations, copies such as `.contiguous()` and Python "
+        "work in the entry take the rest. Leave out what you can, and do once what does not depend "
+        "on the inputs."
+    )
+
+
+BOUND = Bound(
+    name="latency",
+    unit="calls/s",
+    scale=1.0,
+    work=work,
+    reference=reference,
+    rate_name="rate of calls",
+    measured_by="single launches of a small kernel",
+    held_to="the rate of single launches",
+    hopeless="Does one call launch many kernels, wait for the GPU, or allocate again and again?",
+    calls=CALLS,
+    leeway=LEEWAY,
+    any_length=True,
+    # No share is impossible: a launch with fewer arguments than the small kernel's is faster.
+    fault=fault,
+    explain=explain,
+)
