@@ -95,5 +95,5 @@ def test_all_entries_of_a_file_are_in_its_language():
         ("double", "cuda"),
         ("triple", "cuda"),
     ]
-    with pytest.raises(ValueError, match="triple has other backends"):
+    with pytest.raises(ValueError, match="double and triple differ in backends"):
         replace(SPEC, also=(replace(other, also_in=()),))
