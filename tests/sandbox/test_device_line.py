@@ -65,7 +65,7 @@ RACE = Fault("race", "two programs write element 1 of out", ((5, "", ""),))
 class Scripted:
     """Stands in for a fork server: worker and device send what a test gives them."""
 
-    backend, running = "triton", True
+    backend, running, dry_run = "triton", True, False
 
     def __init__(self, worker: Sequence[Reply], device: Sequence[DeviceReport]) -> None:
         self._lines = (worker, device)

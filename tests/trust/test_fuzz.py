@@ -324,6 +324,7 @@ class Liars:
     """Stands in for a fork_server: its workers follow `script`, and are honest when it ends."""
 
     running = True
+    dry_run = False
 
     backend = "triton"
 
