@@ -1,4 +1,4 @@
-"""Measure how exact the speed step is on this GPU: its six targets, kept as JSON.
+"""Measure how exact the speed step is on this GPU: its seven targets, kept as JSON.
 
     python bench/accuracy.py --out bench/results/accuracy_h200.json
     python bench/accuracy.py --only repeats --runs 30
@@ -8,7 +8,8 @@
 3. repeats    runs in fresh processes, on a quiet machine and beside processes that load the CPU
 4. liars      workers that answer early, lie about time, hide or save work: what they gain
 5. bounds     shares of other bounds than bandwidth, against kernel and reference by plain events
-6. duration   seconds of the speed step
+6. sizes      published bandwidth at each of several scored sizes, against plain events
+7. duration   seconds of the speed step for one size
 
 Needs a CUDA GPU that nobody else uses. Exit code 0 means that every target that was tried holds.
 """
@@ -37,12 +38,14 @@ ROOT = Path(__file__).parents[1]
 STREAMS = ROOT / "grader" / "backends" / "triton" / "reference_kernels.py"
 LIARS = ROOT / "tests" / "redteam" / "clock"
 BOUNDS = ROOT / "tests" / "courses" / "bounds"  # an exercise or more for each other bound
+SIZES = ROOT / "tests" / "courses" / "sizes"
 TARGETS = {
     "events": 0.01,
     "itself": 0.005,
     "repeats": 0.01,
     "liars": 0.02,
     "bounds": 0.01,
+    "sizes": 0.01,
     "duration": 8.0,
 }
 PARTS = tuple(TARGETS)[:-1]
@@ -60,13 +63,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--repeated", default="04_online_softmax", help="the exercise to repeat")
     options.add_argument("--one", nargs=2, metavar=("EXERCISE", "KERNEL"), help=argparse.SUPPRESS)
     options.add_argument("--plain", metavar="EXERCISE", help=argparse.SUPPRESS)
+    options.add_argument("--place", type=int, default=0, help=argparse.SUPPRESS)
     options.add_argument("--reference", metavar="EXERCISE", help=argparse.SUPPRESS)
     options.add_argument("--course", type=Path, default=ROOT, help=argparse.SUPPRESS)
     asked = options.parse_args(argv)
     if asked.one:
         return tell(speed_step(catalog.find(asked.course, asked.one[0]), Path(asked.one[1])))
     if asked.plain:
-        return tell(plain_events(catalog.find(asked.course, asked.plain)))
+        return tell(plain_events(catalog.find(asked.course, asked.plain), asked.place))
     if asked.reference:
         return tell(plain_reference(catalog.find(asked.course, asked.reference)))
     record: dict[str, Any] = {}
@@ -125,9 +129,9 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     }
 
 
-def plain_events(exercise: Exercise) -> dict[str, Any]:
-    """The model solution, called in this process, which shares the GPU with no other."""
-    return timed_by_events(exercise, exercise.solution)
+def plain_events(exercise: Exercise, place: int) -> dict[str, Any]:
+    """The model solution at one of its sizes, in this process, alone on the GPU."""
+    return timed_by_events(exercise, exercise.solution, place)
 
 
 def plain_reference(exercise: Exercise) -> dict[str, Any]:
@@ -153,7 +157,7 @@ def plain_reference(exercise: Exercise) -> dict[str, Any]:
         return timed_by_events(exercise, file) | {"work": 1}
 
 
-def timed_by_events(exercise: Exercise, file: Path) -> dict[str, Any]:
+def timed_by_events(exercise: Exercise, file: Path, place: int = 0) -> dict[str, Any]:
     import importlib.util
 
     from grader.grading.options import Options
@@ -165,14 +169,14 @@ def timed_by_events(exercise: Exercise, file: Path) -> dict[str, Any]:
     from grader.speed.scored_case import arena_bytes, scored_case
     from grader.speed.slots import Slots
 
-    spec = exercise.spec
+    spec = exercise.spec.scored_specs[place]
     description = importlib.util.spec_from_file_location("timed", file)
     assert description is not None
     assert description.loader is not None
     module = importlib.util.module_from_spec(description)
     description.loader.exec_module(module)
     wrap = as_numba_array if spec.backend == "numba" else lambda tensor: tensor
-    sizing = Grading(exercise, file, Options(device="cuda"), ForkServers()).sizing
+    sizing = Grading(exercise, file, Options(device="cuda"), ForkServers()).sizing_of(spec)
     memory = CudaArena(arena_bytes(spec, sizing.rows, sizing.calls)).memory
     case = scored_case(spec, sizing.rows)
     slots = Slots(spec, case, sizing.calls, memory)
@@ -256,6 +260,7 @@ def measured(only: Sequence[str], repeated: str, runs: int) -> Iterator[dict[str
         "repeats": lambda: repeats(catalog.find(ROOT, repeated), runs),
         "liars": liars,
         "bounds": bounds,
+        "sizes": sizes,
     }
     found: dict[str, Any] = {}
     steps: list[dict[str, Any]] = []
@@ -399,6 +404,32 @@ def bounds() -> dict[str, Any]:
     return {"rows": rows, "ok": ok, "steps": steps}
 
 
+def sizes() -> dict[str, Any]:
+    """Compare each size of SIZES. A latency has no target: a plain process calls differently."""
+    rows, steps = [], []
+    for exercise in with_step(catalog.parts(SIZES), "speed"):
+        course = ("--course", str(SIZES))
+        step = fresh(*course, "--one", exercise.name, str(exercise.solution))
+        for place, one in enumerate(step["speed"]["sizes"]):
+            plain = fresh(*course, "--plain", exercise.name, "--place", str(place))
+            rows.append(
+                {
+                    "exercise": exercise.name,
+                    "case": one["case"],
+                    "bound": one["bound"],
+                    "share": one["share"],
+                    "off": one["bandwidth_gbps"] / plain["gbps"] - 1,
+                    "outcome": step["outcome"],
+                    "duration_s": step["duration_s"],
+                }
+            )
+        duration_s = step["duration_s"] / len(step["speed"]["sizes"])
+        steps.append(step | {"duration_s": duration_s})
+    close = [abs(row["off"]) <= TARGETS["sizes"] for row in rows if row["bound"] != "latency"]
+    ok = all(close) and all(row["outcome"] == "pass" for row in rows)
+    return {"rows": rows, "ok": ok, "steps": steps}
+
+
 # --- what a person reads --------------------------------------------------------------------------
 
 
@@ -417,6 +448,13 @@ def table(record: dict[str, Any]) -> Iterator[str]:
     if "itself" in record:
         shares = ", ".join(f"{share:.4f}" for share in record["itself"]["shares"])
         yield f"the reference against itself: {shares}: {mark('itself')}"
+    if "sizes" in record:
+        yield f"sizes: within {TARGETS['sizes']:.0%}: {mark('sizes')}"
+        for row in record["sizes"]["rows"]:
+            yield (
+                f"  {row['case']:<24}{row['share']:.1%} of {row['bound']}, {row['off']:+.2%} off "
+                f"plain events, {row['outcome']}, {row['duration_s']:.1f} s for all sizes"
+            )
     if "bounds" in record:
         yield f"other bounds: within {TARGETS['bounds']:.0%}: {mark('bounds')}"
         for row in record["bounds"]["rows"]:
