@@ -53,26 +53,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for columns in args.columns
     ]
     bench.require_gpu()
-    with gpu_lock.exclusive_gpu(), closing(ForkServers()) as fork_servers:
-        rows = list(_rows(exercise, specs, fork_servers))
-    record = {
-        "benchmark": "fast",
-        "exercise": exercise.name,
-        "environment": environment("cuda").model_dump(),
-        "rows": rows,
-        "geometric_means": (means := _means(rows)),
-    }
-    if args.out:
-        args.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    _print(rows, means)
+    rows: list[dict[str, Any]] = []
+    try:
+        with gpu_lock.exclusive_gpu(), closing(ForkServers()) as fork_servers:
+            rows.extend(_rows(exercise, specs, fork_servers))
+    finally:  # a run that is stopped keeps what it has
+        record = {
+            "benchmark": "fast",
+            "exercise": exercise.name,
+            "environment": environment("cuda").model_dump(),
+            "rows": rows,
+            "geometric_means": (means := _means(rows)),
+        }
+        if args.out:
+            args.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        _print(rows, means)
     return 0 if all(row["share"] is not None for row in rows) else 1
 
 
-def entrants(exercise: Exercise, sizes: int) -> list[Contender]:
+def entrants(exercise: Exercise) -> list[Contender]:
     """List solutions, torch and, where the honest corpus has it, Liger-Kernel."""
     liger = HONEST / exercise.name / "liger_kernel.py"
-    listed = contenders(exercise, exercise.solution, [liger] if liger.exists() else [])
-    return [one for one in listed if one.name != "torch.compile" or sizes <= len(COLUMNS) * 2]
+    return contenders(exercise, exercise.solution, [liger] if liger.exists() else [])
 
 
 def _rows(
@@ -86,7 +88,7 @@ def _rows(
             spec.scored: bench.ceiling(fork_servers, spec, size, arena)
             for spec, size in _sized(specs, sizes)
         }
-        for entrant in entrants(exercise, len(specs)):
+        for entrant in entrants(exercise):
             written = exercise.for_file(entrant.kernel).spec
             fork_server = fork_servers.fork_server(written.backend, "cuda")
             with closing(WorkerLink(entry_of(written), entrant.kernel, fork_server, arena)) as link:

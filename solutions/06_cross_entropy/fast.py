@@ -4,7 +4,7 @@
     d loss / d l_ij = softmax(logits[i])[j] - (1 if j == target[i] else 0)
 
 A row that fits the shared memory of one block belongs to a block, a longer one to a cluster of
-blocks. Each block copies its share of the row there, by one bulk copy of the Tensor Memory
+blocks. Each block copies its share of the row there, by bulk copies of the Tensor Memory
 Accelerator (TMA), and makes both passes over that copy. The blocks of a cluster exchange the
 maximum and the sum of each warp through distributed shared memory. fast.md says what each of this
 bought. A row whose target is IGNORED has loss 0 and gradient 0.
@@ -28,6 +28,8 @@ SOURCE = r"""
 constexpr float LOG2_E = 1.44269504088896341f;
 constexpr unsigned ALL = 0xffffffffu;
 constexpr long long IGNORED = -100;
+constexpr int PACKS = 4;        // of a chunk, that a thread handles
+constexpr int MOST_CHUNKS = 4;  // of a block's share of a row
 using Barrier = unsigned long long;
 
 __device__ float infinity() { return __int_as_float(0x7f800000); }
@@ -141,13 +143,14 @@ __device__ float loss_of(Partial row, float target_logit) {
 
 // The stride is in elements. The first `many` clusters take EACH rows, those after them one row: so
 // the last ones to finish finish together.
-template <typename T, int CLUSTER, int THREADS, int STAGES, int EACH, int BLOCKS>
+template <typename T, int CLUSTER, int THREADS, int EACH, int BLOCKS>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
 cross_entropy(T* logits, const long long* target, float* loss, float grad_scale, long long stride,
               int vocabulary, int many) {
     constexpr int WARPS = THREADS / 32, PARTIALS = CLUSTER * WARPS;
-    extern __shared__ __align__(128) unsigned char memory[];  // STAGES shares of a row
-    __shared__ Barrier filled[STAGES], met[2];
+    constexpr int CHUNK = THREADS * PACKS;  // packs that are fetched at once
+    extern __shared__ __align__(128) unsigned char memory[];  // this block's share of a row
+    __shared__ Barrier filled[MOST_CHUNKS], met[2];
     __shared__ Partial partials[2][PARTIALS];  // of two rows: blocks may be one row apart
 
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -160,25 +163,36 @@ cross_entropy(T* logits, const long long* target, float* loss, float grad_scale,
     int first = rank * share, count = min(share, packs - first);
     T* place = logits + row * stride + first * Pack<T>::SIZE;
 
+    Pack<T>* mine = reinterpret_cast<Pack<T>*>(memory);
+    int chunks = (count + CHUNK - 1) / CHUNK;
+    auto fetch = [&](int chunk, int turn) {
+        int start = chunk * CHUNK, size = min(CHUNK, count - start);
+        copy(mine + start, place + turn * stride + start * Pack<T>::SIZE, 16 * size,
+             filled + chunk);
+    };
+
     if (threadIdx.x == 0) {
-        for (int stage = 0; stage < STAGES; stage++) begin(filled + stage);
+        for (int chunk = 0; chunk < chunks; chunk++) begin(filled + chunk);
         begin(met), begin(met + 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        for (int ahead = 0; ahead < min(STAGES, rows); ahead++)
-            copy(memory + ahead * share * 16, place + ahead * stride, count * 16, filled + ahead);
+        for (int chunk = 0; chunk < chunks; chunk++) fetch(chunk, 0);
     }
     if (CLUSTER > 1) meet_in_cluster();
     else __syncthreads();
 
     for (int turn = 0; turn < rows; turn++) {
-        int stage = turn % STAGES, pair = turn % 2;
-        Pack<T>* mine = reinterpret_cast<Pack<T>*>(memory + stage * share * 16);
-        wait(filled + stage, turn / STAGES % 2);
+        int pair = turn % 2;
 
         // Pass 1: maximum and sum of this thread, of its warp, of the row.
         Partial partial = {-infinity(), 0.0f};
-#pragma unroll 4
-        for (int i = threadIdx.x; i < count; i += THREADS) partial = with(partial, mine[i]);
+        for (int chunk = 0; chunk < chunks; chunk++) {
+            wait(filled + chunk, turn % 2);
+#pragma unroll
+            for (int k = 0; k < PACKS; k++) {
+                int i = chunk * CHUNK + k * THREADS + threadIdx.x;
+                if (i < count) partial = with(partial, mine[i]);
+            }
+        }
         partial = merged_over_warp(partial);
         if (CLUSTER > 1) {
             if (lane < CLUSTER)
@@ -202,21 +216,25 @@ cross_entropy(T* logits, const long long* target, float* loss, float grad_scale,
             loss[row + turn] = loss_of(partial, float(reinterpret_cast<T*>(mine)[column]));
         if (threadIdx.x == 0 && rank == 0 && !counts) loss[row + turn] = 0.0f;
 
-        // Pass 2: the gradient, from the copy on the chip.
+        // Pass 2: the gradient, from the copy on the chip. Each chunk that everybody has read makes
+        // room for that of the next row.
         int pack_wanted = here ? column / Pack<T>::SIZE : -1;
-#pragma unroll 4
-        for (int i = threadIdx.x; i < count; i += THREADS) {
-            Pack<T> pack = {};
-            if (counts) {
-                pack = mine[i];
-                differentiate(pack, partial, grad_scale,
-                              i == pack_wanted ? column % Pack<T>::SIZE : -1);
+        for (int chunk = 0; chunk < chunks; chunk++) {
+#pragma unroll
+            for (int k = 0; k < PACKS; k++) {
+                int i = chunk * CHUNK + k * THREADS + threadIdx.x;
+                if (i >= count) continue;
+                Pack<T> pack = {};
+                if (counts) {
+                    pack = mine[i];
+                    differentiate(pack, partial, grad_scale,
+                                  i == pack_wanted ? column % Pack<T>::SIZE : -1);
+                }
+                reinterpret_cast<Pack<T>*>(place + turn * stride)[i] = pack;
             }
-            reinterpret_cast<Pack<T>*>(place + turn * stride)[i] = pack;
+            if (EACH > 1) __syncthreads();
+            if (threadIdx.x == 0 && turn + 1 < rows) fetch(chunk, turn + 1);
         }
-        __syncthreads();  // everybody has read this stage
-        if (threadIdx.x == 0 && turn + STAGES < rows)
-            copy(mine, place + (turn + STAGES) * stride, count * 16, filled + stage);
     }
     if (CLUSTER > 1) meet_in_cluster();  // no block may leave while another still sends to it
 }
@@ -262,20 +280,20 @@ class Shape(NamedTuple):
 
     cluster: int  # blocks that share a row
     threads: int  # of a block
-    stages: int  # rows of which a block holds its share, the one at work included
     each: int  # rows that a cluster takes, one after another
     blocks: int  # that shall fit on a multiprocessor
 
 
-# The longest row of a shape, in bytes: tried on an H200, the fastest of some forty for each length.
+# By the longest row that they take, in bytes: the fastest of those tried (fast.md). A block holds
+# up to 64 KiB of a row, so that three fit on a multiprocessor.
 SHAPES = {
-    8 << 10: Shape(cluster=1, threads=128, stages=1, each=1, blocks=11),
-    32 << 10: Shape(cluster=1, threads=256, stages=1, each=1, blocks=5),
-    64 << 10: Shape(cluster=1, threads=512, stages=1, each=1, blocks=2),
-    128 << 10: Shape(cluster=4, threads=256, stages=2, each=8, blocks=3),
-    256 << 10: Shape(cluster=8, threads=256, stages=2, each=8, blocks=3),
-    512 << 10: Shape(cluster=8, threads=512, stages=2, each=8, blocks=1),
-    1 << 20: Shape(cluster=8, threads=512, stages=1, each=1, blocks=1),
+    8 << 10: Shape(cluster=1, threads=128, each=1, blocks=11),
+    32 << 10: Shape(cluster=1, threads=256, each=1, blocks=5),
+    64 << 10: Shape(cluster=1, threads=512, each=1, blocks=2),
+    128 << 10: Shape(cluster=2, threads=256, each=8, blocks=3),
+    256 << 10: Shape(cluster=4, threads=256, each=8, blocks=3),
+    512 << 10: Shape(cluster=8, threads=256, each=8, blocks=3),
+    1 << 20: Shape(cluster=8, threads=512, each=8, blocks=1),
 }
 PLAIN_THREADS = 512
 
@@ -327,6 +345,6 @@ def cross_entropy(logits, target, loss, grad_scale):
         grid=many + tokens - many * shape.each,
         cluster=shape.cluster,
         block=shape.threads,
-        shmem_size=shape.stages * 16 * -(-row // 16 // shape.cluster),
+        shmem_size=16 * -(-row // 16 // shape.cluster),
     )
     launch(Device().default_stream, config, compiled(name, MOST_SHARED), *arguments, many)

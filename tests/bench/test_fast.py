@@ -1,7 +1,8 @@
-"""The texts of the fast solutions say what was measured."""
+"""bench/fast.py without a GPU; the texts of the fast solutions say what was measured."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 from pathlib import Path
@@ -31,3 +32,28 @@ def test_what_each_change_bought_is_what_was_measured(exercise: str):
     }
     assert shown == {key: share for key, share in measured.items() if key[2:] in columns}
     assert len(shown) == 9 * len(columns)
+
+
+@pytest.mark.parametrize("exercise", ["04_online_softmax", "06_cross_entropy"])
+def test_what_the_tenth_try_reaches_is_what_was_measured(exercise: str):
+    text = (ROOT / "solutions" / exercise / "fast.md").read_text(encoding="utf-8")
+    record = json.loads((ROOT / "bench" / "results" / "fast_tries_h100.json").read_text())
+    for row in record["rows"]:
+        if row["exercise"] == exercise == "04_online_softmax":
+            shares = (row["share"], row["best_of_all"], row["every_nth_row"])
+            shown = " | ".join(f"{share:.3f}" for share in shares)
+            assert f"| {row['columns']:,} {row['dtype']} | {shown} |" in text
+        elif row["exercise"] == exercise:
+            assert f"reaches {row['share']:.3f} at {row['columns']:,} {row['dtype']}" in text
+
+
+def test_the_mean_of_shares_leaves_out_what_failed():
+    spec = importlib.util.spec_from_file_location("fast", ROOT / "bench" / "fast.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rows = [
+        {"contender": "a", "share": 0.5},
+        {"contender": "a", "share": 0.32},
+        {"contender": "b", "share": None},
+    ]
+    assert module._means(rows) == {"a": pytest.approx(0.4)}
