@@ -157,12 +157,12 @@ class Exercise:
 
     def written_in(self, name: str) -> Exercise:
         """Return the exercise for files in one of its backends."""
-        first = replace(self, backend="")
+        first = self._in_first_backend
         return first if name == first.whole_spec.backend else replace(self, backend=name)
 
     def for_file(self, content: bytes) -> Exercise:
         """Return the exercise in the backend that a kernel file is written in, by its imports."""
-        spec = replace(self, backend="").any_spec
+        spec = self._in_first_backend.any_spec
         if not isinstance(spec, Spec) or not spec.also_in:
             return self
         return self.written_in(backend_of(spec, content))
@@ -170,10 +170,14 @@ class Exercise:
     @property
     def in_all_backends(self) -> list[Exercise]:
         """The exercise, and itself in each further backend for which it has a file."""
-        first = replace(self, backend="")
+        first = self._in_first_backend
         others = first.any_spec.also_in if isinstance(first.any_spec, Spec) else ()
         further = [replace(self, backend=name) for name in others]
         return [first, *(e for e in further if e.kernel.is_file() or e.solution.is_file())]
+
+    @property
+    def _in_first_backend(self) -> Exercise:
+        return replace(self, backend="") if self.backend else self
 
 
 def _entry_names(spec: BaseSpec) -> list[str]:

@@ -81,8 +81,8 @@ def test_the_copy_is_whole_and_speaks_of_itself(model: Exercise, tmp_path: Path)
     assert TODO not in exercise.kernel.read_text(), "a learner has nothing to do with these marks"
     assert TODO in exercise.solution.read_text()
     model_s = everything(model.folder) | everything(model.answers)
-    # The commentary is on the model's solution alone.
-    assert set(files) == set(model_s) - {"commentary.md"}
+    # Texts and the fast solution are about the model's solution alone.
+    assert set(files) == set(model_s) - {"commentary.md", "fast.md", "fast.py"}
 
 
 @each

@@ -33,7 +33,8 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / folder, course / folder)
         answers = course / "solutions" / name
         answers.mkdir(parents=True)
-        shutil.copy(ROOT / "solutions" / name / "kernel.py", answers)
+        for solution in (ROOT / "solutions" / name).glob("kernel*.py"):
+            shutil.copy(solution, answers)
     shutil.copytree(ROOT / "classroom", course / "classroom")
     (settings,) = SETTINGS
     (course / "course.toml").write_text(settings)

@@ -122,6 +122,14 @@ class KernelAttributes(_OnlyOnGpu):
 
 
 @dataclass(frozen=True)
+class KernelHandle(_OnlyOnGpu):
+    kernel: Kernel
+
+    def __int__(self) -> int:
+        raise NotSimulated("only a GPU has a kernel's address")
+
+
+@dataclass(frozen=True)
 class Kernel(_OnlyOnGpu):
     """A kernel that was compiled, and is not loaded."""
 
@@ -132,8 +140,8 @@ class Kernel(_OnlyOnGpu):
     attributes = KernelAttributes()
 
     @property
-    def handle(self) -> Kernel:
-        return self
+    def handle(self) -> KernelHandle:
+        return KernelHandle(self)
 
 
 class ObjectCode(_OnlyOnGpu):
@@ -188,12 +196,14 @@ class Launched:
 launched = Launched()
 
 
-def set_kernel_attribute(attribute: Any, value: int, kernel: Kernel, device: Any) -> tuple[Any]:
+def set_kernel_attribute(
+    attribute: Any, value: int, handle: KernelHandle, device: Any
+) -> tuple[Any]:
     """Note how much shared memory a launch of this kernel may ask for, in bytes."""
     if attribute == SHARED:
         if value > PROPERTIES["max_shared_memory_per_block_optin"]:
             return (driver.CUresult.CUDA_ERROR_INVALID_VALUE,)
-        launched.most_shared[kernel] = value
+        launched.most_shared[handle.kernel] = value
     return (driver.CUresult.CUDA_SUCCESS,)
 
 
