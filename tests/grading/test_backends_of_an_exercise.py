@@ -158,10 +158,10 @@ def test_on_a_gpu_each_solution_passes_and_each_wrong_kernel_is_rejected():
     assert code == 0
 
 
-def test_of_all_exercises_those_that_allow_a_language_are_chosen():
+def test_of_all_exercises_those_that_allow_a_language_are_chosen(added: Path):
     """Exercises of other kinds have no language at all."""
-    courses = COURSE.parent
-    some = [DOUBLE, *catalog.exercises(courses / "small"), *catalog.exercises(courses / "added")]
+    small = catalog.exercises(COURSE.parent / "small")
+    some = [DOUBLE, *small, *catalog.exercises(added)]
     (chosen,) = options.written_in(some, "cuda", every=True)
     assert (chosen.name, chosen.backend) == ("01_double", "cuda")
     assert chosen.folder == DOUBLE.folder

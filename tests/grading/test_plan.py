@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,11 +15,9 @@ from messages import text_of
 from specs import with_spec
 from syrupy.assertion import SnapshotAssertion
 
-import grader.speed.bounds as bounds
 from grader.classroom.board import site
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.course.extensions import use_extensions
 from grader.grading import kinds, steps
 from grader.grading.kinds.kernel import KIND
 from grader.grading.options import Options
@@ -40,7 +37,6 @@ from grader.speed.clock import BatchTime
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-ADDED = ROOT / "tests" / "courses" / "added"
 SOFTMAX = catalog.find(ROOT, "04_online_softmax")
 PUZZLE = catalog.find(ROOT, "p01_map")
 SPEED = reported.timed().steps[-1].speed
@@ -140,22 +136,6 @@ def test_points_for_a_step_that_an_exercise_lacks_are_broken(name: str):
 # -- kinds
 
 
-@pytest.fixture
-def added() -> Iterator[Path]:
-    """Extensions of tests/courses/added, for one test."""
-    before = {package: list(package.__path__) for package in (steps, kinds, bounds)}
-    use_extensions(ADDED)
-    yield ADDED
-    for package, places in before.items():
-        package.__path__[:] = places
-    for name in ("steps.short", "steps.answers", "kinds.quiz", "kinds.brief"):
-        sys.modules.pop(f"grader.grading.{name}", None)
-    sys.modules.pop("grader.speed.bounds.calls", None)
-    vars(bounds).pop("calls", None)
-    for package, name in ((steps, "short"), (steps, "answers"), (kinds, "quiz"), (kinds, "brief")):
-        vars(package).pop(name, None)
-
-
 def test_a_kind_that_does_not_exist_is_broken(snapshot: SnapshotAssertion):
     with pytest.raises(BrokenExercise) as error:
         kinds.kind_of(replace(SOFTMAX.spec, kind="kernle"))
@@ -208,11 +188,11 @@ def test_an_exercise_of_another_kind_has_no_kernels_spec(added: Path, snapshot: 
 def test_tests_that_no_step_runs_are_the_exercises_fault(
     added: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ):
-    monkeypatch.setattr(Exercise, "tests", property(lambda self: ADDED / "course.toml"))
+    monkeypatch.setattr(Exercise, "tests", property(lambda self: added / "course.toml"))
     quiz = catalog.find(added, "p02_bytes")
     with pytest.raises(BrokenExercise) as caught:
         Grading(quiz, quiz.solution, Options(), ForkServers())
-    assert text_of(caught.value, ADDED) == snapshot
+    assert text_of(caught.value, added) == snapshot
 
 
 def test_a_kinds_spec_is_held_to_its_own_type_alone(snapshot: SnapshotAssertion):
