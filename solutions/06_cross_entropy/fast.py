@@ -276,7 +276,7 @@ MOST_SHARED = 220 << 10  # bytes; 227 KiB on Hopper, some of which are partials 
 
 
 class Shape(NamedTuple):
-    """How many threads and how much memory work on a row."""
+    """The threads that work on a row, and the blocks that they form."""
 
     cluster: int  # blocks that share a row
     threads: int  # of a block

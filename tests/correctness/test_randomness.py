@@ -121,7 +121,7 @@ def test_right_masks_fail_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_elements_that_tell_nothing_are_left_out():
-    """Where choices are equal, any of them may be reported."""
+    """Any of several equal choices may be reported."""
     calls = [
         Draws(call.seed, np.where(there, call.taken, 0), there)
         for call in calls_of(random_mask)

@@ -35,7 +35,7 @@ WRONG = [path.stem for path in SCALE.wrong_kernels]
 
 @pytest.fixture(scope="module")
 def verified() -> dict[str, Verified]:
-    """What `grader verify` says of each kernel of the exercise."""
+    """The verdict of `grader verify` on each kernel of the exercise."""
     found = verify.run([SCALE], "cpu", lambda text: None, verify.Sample(count=1))
     return {one.kernel: one for one in found}
 
@@ -293,7 +293,7 @@ def test_a_file_of_which_one_entry_was_not_timed_has_no_speed():
 
 
 def test_the_workers_of_one_entry_have_ended_when_another_begins():
-    """What a process of the forward pass still does must help no backward pass."""
+    """A process that the forward pass left running must help no backward pass."""
     closed: list[str] = []
     gradings = Gradings(None, Options(), None, shared=True)
     forward, backward = (

@@ -83,7 +83,7 @@ def test_places_that_are_sampled_twice_count_once():
 
 
 def test_places_with_equal_choices_do_not_count():
-    """Where all of them are equal nothing is unlikely."""
+    """Choices that are all equal are never unlikely."""
     check = of_places([0, 1, 2, 3], apart=0.0)
     assert not check.telling.any()
     assert bool(check.right())

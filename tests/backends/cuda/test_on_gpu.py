@@ -123,7 +123,7 @@ def test_a_dead_kernel_of_the_driver_is_withheld(graded):
 
 
 def test_a_call_is_recorded_with_all_its_launches(graded):
-    """What the step `traffic` has another process make again."""
+    """The launches of a call that the step `traffic` has another process make again."""
     grading = graded((HONEST / "several_kernels.py").read_text(encoding="utf-8"))
     inputs = grading.remote.inputs(ADD.spec.counted)
     outputs = grading.remote.run(inputs)

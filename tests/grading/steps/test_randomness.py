@@ -1,4 +1,4 @@
-"""What kernels draw: tests/courses/draws has a dropout, and each way to draw wrongly."""
+"""Kernels that draw: tests/courses/draws has a dropout, and each way to draw wrongly."""
 
 from __future__ import annotations
 
