@@ -14,7 +14,7 @@ import torch
 from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
 
 THREADS = 512  # of the block that works on a row
-EACH = 8  # columns that a thread loads before it uses the first
+PACK = 16  # bytes that a thread moves at once, where rows begin at multiples of 16
 NAMES = {torch.float32: "float", torch.float16: "__half", torch.bfloat16: "__nv_bfloat16"}
 
 SOURCE = r"""
@@ -22,7 +22,12 @@ SOURCE = r"""
 #include <cuda_fp16.h>
 #include <math_constants.h>
 
-const long long IGNORED = -100;  // the target of a token that does not count, such as padding
+const int IGNORED = -100;  // the target of a token that does not count, such as padding
+
+// Neighbours in a row, which a thread moves at once.
+template <typename T, int SIZE> struct alignas(SIZE * sizeof(T)) Pack {
+    T of[SIZE];
+};
 
 // The largest of some numbers, and the sum of exp(x - highest) over them.
 struct Sum {
@@ -32,7 +37,7 @@ struct Sum {
 // The Sum of all numbers of both. Without numbers `highest` is -inf, and -inf - -inf would be NaN.
 __device__ Sum joined(Sum a, Sum b) {
     Sum upper = a.highest < b.highest ? b : a, lower = a.highest < b.highest ? a : b;
-    if (lower.total > 0) upper.total += lower.total * expf(lower.highest - upper.highest);
+    if (lower.total > 0) upper.total += lower.total * __expf(lower.highest - upper.highest);
     return upper;
 }
 
@@ -57,13 +62,15 @@ __device__ Sum of_block(Sum mine) {
     return of_warp(lane < THREADS / 32 ? parts[lane] : Sum{-CUDART_INF_F, 0});
 }
 
-// Fills one loss and overwrites one row of logits; `stride` is in elements.
-template <typename T, int THREADS, int EACH>
+// Fills one loss and overwrites one row of logits. `stride` is in elements; it and `vocabulary` are
+// multiples of SIZE.
+template <typename T, int SIZE, int THREADS>
 __global__ void __launch_bounds__(THREADS)
 cross_entropy(T* logits, const long long* targets, float* losses, float grad_scale,
               long long stride, int vocabulary) {
     T* row = logits + blockIdx.x * stride;
-    long long target = targets[blockIdx.x];
+    auto packs = reinterpret_cast<Pack<T, SIZE>*>(row);
+    int target = targets[blockIdx.x], count = vocabulary / SIZE;
 
     // A token that does not count: zero its loss and its row, and read none of its logits.
     // TODO: if the target is IGNORED, store the zeros and return
@@ -78,11 +85,11 @@ cross_entropy(T* logits, const long long* targets, float* losses, float grad_sca
 
 
 @functools.cache
-def compiled(dtype: torch.dtype):
-    """Compile the kernel for this GPU, once for each dtype."""
+def compiled(dtype: torch.dtype, size: int):
+    """Compile the kernel for this GPU, once for each dtype and size of packs."""
     device = Device()
     device.set_current()
-    name = f"cross_entropy<{NAMES[dtype]}, {THREADS}, {EACH}>"
+    name = f"cross_entropy<{NAMES[dtype]}, {size}, {THREADS}>"
     program = Program(SOURCE, "c++", ProgramOptions(std="c++17", arch=f"sm_{device.arch}"))
     return program.compile("cubin", name_expressions=(name,)).get_kernel(name)
 
@@ -100,7 +107,10 @@ def cross_entropy(
         "06_cross_entropy: write the parts of SOURCE that are missing, and delete this line"
     )
     tokens, vocabulary = logits.shape
+    item = logits.element_size()
+    places = (logits.data_ptr(), item * logits.stride(0), item * vocabulary)
+    size = 1 if any(each % PACK for each in places) else PACK // item
     config = LaunchConfig(grid=tokens, block=THREADS)
     pointers = (logits.data_ptr(), target.data_ptr(), loss.data_ptr())
     numbers = (np.float32(grad_scale), logits.stride(0), vocabulary)
-    launch(Device().default_stream, config, compiled(logits.dtype), *pointers, *numbers)
+    launch(Device().default_stream, config, compiled(logits.dtype, size), *pointers, *numbers)

@@ -15,13 +15,18 @@ import torch
 from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
 
 THREADS = 512  # of the block that works on a row
-EACH = 8  # columns that a thread loads before it uses the first
+PACK = 16  # bytes that a thread moves at once, where rows begin at multiples of 16
 NAMES = {torch.float32: "float", torch.float16: "__half", torch.bfloat16: "__nv_bfloat16"}
 
 SOURCE = r"""
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <math_constants.h>
+
+// Neighbours in a row, which a thread moves at once.
+template <typename T, int SIZE> struct alignas(SIZE * sizeof(T)) Pack {
+    T of[SIZE];
+};
 
 // The largest of some numbers, and the sum of exp(x - highest) over them.
 struct Sum {
@@ -33,7 +38,7 @@ __device__ Sum joined(Sum a, Sum b) {
     // BEGIN SOLUTION: bring the smaller one's total to the larger maximum, and add
     Sum upper = a.highest < b.highest ? b : a, lower = a.highest < b.highest ? a : b;
     // Without numbers the maximum is -inf, and -inf - -inf would be NaN.
-    if (lower.total > 0) upper.total += lower.total * expf(lower.highest - upper.highest);
+    if (lower.total > 0) upper.total += lower.total * __expf(lower.highest - upper.highest);
     return upper;
     // END SOLUTION
 }
@@ -59,26 +64,24 @@ __device__ Sum of_block(Sum mine) {
     return of_warp(lane < THREADS / 32 ? parts[lane] : Sum{-CUDART_INF_F, 0});
 }
 
-// Fills one row of out; the strides are in elements, and may exceed `columns`.
-template <typename T, int THREADS, int EACH>
+// Fills one row of out. The strides are in elements, and may exceed `columns`; all are multiples of
+// SIZE.
+template <typename T, int SIZE, int THREADS>
 __global__ void __launch_bounds__(THREADS)
 softmax(const T* x, T* out, long long x_stride, long long out_stride, int columns) {
-    const T* x_row = x + blockIdx.x * x_stride;
-    T* out_row = out + blockIdx.x * out_stride;
+    auto x_row = reinterpret_cast<const Pack<T, SIZE>*>(x + blockIdx.x * x_stride);
+    auto out_row = reinterpret_cast<Pack<T, SIZE>*>(out + blockIdx.x * out_stride);
+    int packs = columns / SIZE;
     Sum mine = {-CUDART_INF_F, 0};
 
     // Pass 1: the maximum of the row, and the sum of exp(x - maximum).
-    // BEGIN SOLUTION: each thread keeps a Sum of its columns; then join those of all threads
-    for (int start = threadIdx.x; start < columns; start += EACH * THREADS) {
-        float value[EACH], highest = mine.highest;
-        for (int k = 0; k < EACH; k++) {
-            int j = start + k * THREADS;
-            value[k] = j < columns ? float(x_row[j]) : -CUDART_INF_F;
-            highest = fmaxf(highest, value[k]);
-        }
-        // The first value is a number, so that the maximum is finite from here on.
-        mine.total *= expf(mine.highest - highest);
-        for (int k = 0; k < EACH; k++) mine.total += expf(value[k] - highest);
+    // BEGIN SOLUTION: each thread keeps a Sum of its packs; then join those of all threads
+    for (int i = threadIdx.x; i < packs; i += THREADS) {
+        Pack<T, SIZE> pack = x_row[i];
+        float highest = mine.highest;
+        for (T value : pack.of) highest = fmaxf(highest, float(value));
+        mine.total *= __expf(mine.highest - highest);
+        for (T value : pack.of) mine.total += __expf(float(value) - highest);
         mine.highest = highest;
     }
     Sum row = of_block<THREADS>(mine);
@@ -87,16 +90,10 @@ softmax(const T* x, T* out, long long x_stride, long long out_stride, int column
     // Pass 2: the answer, rounded once to the type of out.
     // BEGIN SOLUTION: read the row a second time, divide by the sum, store
     float share = 1 / row.total;
-    for (int start = threadIdx.x; start < columns; start += EACH * THREADS) {
-        float value[EACH];
-        for (int k = 0; k < EACH; k++) {
-            int j = start + k * THREADS;
-            value[k] = j < columns ? float(x_row[j]) : -CUDART_INF_F;
-        }
-        for (int k = 0; k < EACH; k++) {
-            int j = start + k * THREADS;
-            if (j < columns) out_row[j] = T(expf(value[k] - row.highest) * share);
-        }
+    for (int i = threadIdx.x; i < packs; i += THREADS) {
+        Pack<T, SIZE> pack = x_row[i];
+        for (T& value : pack.of) value = T(__expf(float(value) - row.highest) * share);
+        out_row[i] = pack;
     }
     // END SOLUTION
 }
@@ -104,11 +101,11 @@ softmax(const T* x, T* out, long long x_stride, long long out_stride, int column
 
 
 @functools.cache
-def compiled(dtype: torch.dtype):
-    """Compile the kernel for this GPU, once for each dtype."""
+def compiled(dtype: torch.dtype, size: int):
+    """Compile the kernel for this GPU, once for each dtype and size of packs."""
     device = Device()
     device.set_current()
-    name = f"softmax<{NAMES[dtype]}, {THREADS}, {EACH}>"
+    name = f"softmax<{NAMES[dtype]}, {size}, {THREADS}>"
     program = Program(SOURCE, "c++", ProgramOptions(std="c++17", arch=f"sm_{device.arch}"))
     return program.compile("cubin", name_expressions=(name,)).get_kernel(name)
 
@@ -122,6 +119,9 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     # BEGIN SOLUTION: write the parts of SOURCE that are missing, and delete this line
     # END SOLUTION
     rows, columns = x.shape
+    item = x.element_size()
+    places = (x.data_ptr(), out.data_ptr(), item * x.stride(0), item * out.stride(0))
+    size = 1 if any(each % PACK for each in (*places, item * columns)) else PACK // item
     config = LaunchConfig(grid=rows, block=THREADS)
     arguments = (x.data_ptr(), out.data_ptr(), x.stride(0), out.stride(0), columns)
-    launch(Device().default_stream, config, compiled(x.dtype), *arguments)
+    launch(Device().default_stream, config, compiled(x.dtype, size), *arguments)

@@ -287,7 +287,8 @@ class Shape(NamedTuple):
 # By the longest row that they take, in bytes: the fastest of those tried (fast.md). A block holds
 # up to 64 KiB of a row, so that three fit on a multiprocessor.
 SHAPES = {
-    8 << 10: Shape(cluster=1, threads=128, each=1, blocks=11),
+    4 << 10: Shape(cluster=1, threads=128, each=8, blocks=8),
+    8 << 10: Shape(cluster=1, threads=128, each=2, blocks=8),
     32 << 10: Shape(cluster=1, threads=256, each=1, blocks=5),
     64 << 10: Shape(cluster=1, threads=512, each=1, blocks=2),
     128 << 10: Shape(cluster=2, threads=256, each=8, blocks=3),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +47,46 @@ def test_what_the_tenth_try_reaches_is_what_was_measured(exercise: str):
             assert f"| {row['columns']:,} {row['dtype']} | {shown} |" in text
         elif row["exercise"] == exercise:
             assert f"reaches {row['share']:.3f} at {row['columns']:,} {row['dtype']}" in text
+
+
+@pytest.mark.parametrize("exercise", ["04_online_softmax", "06_cross_entropy"])
+def test_the_table_of_contenders_is_what_was_measured(exercise: str):
+    text = (ROOT / "solutions" / exercise / "fast.md").read_text(encoding="utf-8")
+    record = _record(f"fast_{exercise[:2]}_h100")
+    contenders = list(record["geometric_means"])
+    lines = text.partition("\n| columns | solution |")[2].splitlines()
+    shown = ["solution", *lines[0].strip("| ").split(" | ")]
+    assert sorted(shown) == sorted(contenders)
+    sizes = {(row["columns"], row["dtype"]) for row in record["rows"]}
+    share = {(row["contender"], row["columns"], row["dtype"]): row for row in record["rows"]}
+    for columns, dtype in sizes:
+        shares = [share[one, columns, dtype]["share"] for one in shown]
+        assert _row(f"{columns:,} {dtype}", shares) in lines
+    means = [record["geometric_means"][one] for one in shown]
+    assert (_row("geometric mean", means) in lines) == (len(sizes) > 2)
+
+
+def test_what_more_short_rows_for_a_block_buy_is_what_was_measured():
+    text = (ROOT / "solutions" / "04_online_softmax" / "fast.md").read_text(encoding="utf-8")
+    lines = text.partition("| columns | share | a row for each block |")[2].splitlines()
+    rows = _record("fast_short_rows_h100")["rows"]
+    keys = ("dtype", "columns", "each", "blocks")
+    share = {tuple(row[key] for key in keys): row for row in rows if row["threads"] == 128}
+    for columns, dtype, each in (
+        (4096, "bfloat16", 2),
+        (2048, "bfloat16", 8),
+        (1024, "float32", 8),
+    ):
+        shares = [share[dtype, columns, *shape]["share"] for shape in ((each, 8), (1, 11))]
+        assert _row(f"{columns:,} {dtype}", shares) in lines
+
+
+def _record(name: str) -> dict[str, Any]:
+    return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text())
+
+
+def _row(title: str, shares: Sequence[float]) -> str:
+    return f"| {title} | " + " | ".join(f"{share:.3f}" for share in shares) + " |"
 
 
 def test_the_mean_of_shares_leaves_out_what_failed():
