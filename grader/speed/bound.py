@@ -51,6 +51,10 @@ class Reference(Protocol):
     def close(self) -> None: ...
 
 
+# A reference kernel's bandwidth may vary by this part, over the cycles or from before to after.
+STEADY = 0.03
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bound:
     """A figure that speeds are compared with: `BOUND` in a file of `grader.speed.bounds`.
@@ -61,8 +65,9 @@ class Bound:
     sentence what a spec lacks for this bound, or returns None. `explain` adds the reason why a
     speed is not higher, as `speed.explanation.with_explanation` does.
 
-    A batch has at most `calls` calls. The limits of noise are `leeway` times as wide; with
-    `any_length`, a batch of the reference may be as short as it is.
+    A batch has at most `calls` calls. The reference's rate may vary by `steady`, as a part of it.
+    The limits by which the judge's clock is in doubt are `leeway` times as wide. With `any_length`,
+    a batch of the reference may be as short as it is.
 
     A share above `most` means that work was left out; None where no share is impossible.
 
@@ -83,6 +88,7 @@ class Bound:
     limit: str = "what this GPU can do"
     hopeless: str = "Does each program do a fair part of the work, with loads of whole blocks?"
     calls: int = CALLS
+    steady: float = STEADY
     leeway: float = 1.0
     any_length: bool = False
     most: float | None = None

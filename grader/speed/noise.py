@@ -9,11 +9,10 @@ from grader.machine import gpu_lock, nvml
 from grader.model import Memory, percent
 from grader.speed import reserved_memory
 from grader.speed.alternation import Samples
+from grader.speed.bound import STEADY
 from grader.speed.clock import Evidence, correction, overhead_growth, overhead_spread
 from grader.speed.statistics import spread
 
-# The reference kernel's bandwidth may vary by this part, over the cycles or from before to after.
-STEADY = 0.03
 # The judge's clock may contradict a worker's by DOUBTED while its own overhead varies by UNSTEADY
 # of a batch. A quiet host shows up to 4 %; one with three busy processes on every core shows 40 %.
 DOUBTED, UNSTEADY = 0.02, 0.08
@@ -29,11 +28,12 @@ def noise_cause(
     before: float,
     after: float,
     others: Sequence[nvml.Process],
+    steady: float = STEADY,
     leeway: float = 1.0,
 ) -> str | None:
     """Describe what disturbed a measurement, or return None.
 
-    A bound whose reference varies by itself has limits that are `leeway` times as wide.
+    `steady` and `leeway` are the bound's.
     """
     middle = statistics.median(samples.ceilings)
     wander = max(spread(samples.ceilings), abs(before / middle - 1), abs(after / middle - 1))
@@ -45,7 +45,7 @@ def noise_cause(
         return f"the GPU slowed itself down: {', '.join(hot)}"
     if slow:
         return f"the GPU's memory ran at {slow[0].memory_mhz:,} of {slow[0].most_memory_mhz:,} MHz"
-    if wander > leeway * STEADY:
+    if wander > steady:
         return f"the GPU's own bandwidth varied by {percent(wander)} during the measurement"
     if _clock_in_doubt(samples, leeway):
         varied = percent(overhead_spread(samples.evidence), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -26,16 +27,20 @@ def cuda() -> None:
         pytest.skip("needs a GPU")
 
 
-def speed_step(file: str) -> Step:
-    exercise = catalog.find(COURSE, "01_rms")
+def checked(course: Path, file: str) -> dict[str, Step]:
+    exercise = catalog.find(course, "01_rms")
     request = Request(exercise, exercise.solution.with_name(file), Options(device="cuda", seed=1))
     [result] = check.run([request], lambda text: None)
-    return next(step for step in result.steps if step.name == "speed")
+    return {step.name: step for step in result.steps}
+
+
+def speed_step(file: str) -> Step:
+    return checked(COURSE, file)["speed"]
 
 
 def test_a_right_kernel_reaches_each_gate():
     step = speed_step("kernel.py")
-    assert step.outcome is Outcome.PASS
+    assert step.outcome is Outcome.PASS, step
     long, longer, small = step.speed.sizes
     assert (long.case.split("×")[1], longer.case.split("×")[1], small.case) == (
         "4096 float32",
@@ -46,6 +51,17 @@ def test_a_right_kernel_reaches_each_gate():
     assert small.share > 0.5
     product = long.share * longer.share * small.share
     assert step.speed.share == pytest.approx(product ** (1 / 3))
+
+
+def test_a_single_row_is_enough_for_each_step(tmp_path: Path):
+    course = tmp_path / "course"
+    shutil.copytree(COURSE, course)
+    with (course / "exercises" / "01_rms" / "spec.py").open("a") as spec:
+        spec.write("\nfrom dataclasses import replace\n")
+        spec.write("SPEC = replace(SPEC, scored=SPEC.also_scored[-1], also_scored=())\n")
+    steps = checked(course, "kernel.py")
+    assert steps["memory"].outcome is Outcome.PASS, steps["memory"]  # there is no half of a row
+    assert steps["speed"].outcome is Outcome.PASS, steps["speed"]
 
 
 def test_a_kernel_that_is_slow_at_one_size_fails_and_the_size_is_named():

@@ -87,7 +87,7 @@ def _measured(grading: Grading) -> Finding:
     grading.executor.close()  # what its worker holds must not be freed meanwhile
     with gpu_lock.exclusive_gpu():
         others = gpu_lock.others()
-        rows = grading.sizing.rows
+        rows = max(2, grading.sizing.rows)  # so that half of them are at least one
         case = scored_case(spec, rows)
         with closing(CudaArena(arena_bytes(spec, rows, 1))) as arena:
             fork_server = grading.fork_servers.fork_server(spec.backend, grading.options.device)

@@ -139,7 +139,7 @@ def _measure(
         clocks=_clocks(samples.readings),
     )
     measured = f"{speed.case}: {bound.rate_text(rate)}, {percent(speed.share)} of {bound.held_to}"
-    noise = noise_cause(samples, timed.before, timed.after, others, bound.leeway)
+    noise = noise_cause(samples, timed.before, timed.after, others, bound.steady, bound.leeway)
     noise = noise or excess_memory(timed.available, samples.evidence, _memory(grading))
     if timed.no_kernel is not None:
         return Finding(measured, timed.no_kernel, Outcome.FAIL, speed)
