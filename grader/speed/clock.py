@@ -37,6 +37,7 @@ ROUND_TRIPS = 15
 # erred by at most 1.0 % in favour of a lying worker. In one of 40 runs of honest kernels it erred
 # by 1.7 % against the kernel.
 MAX_UNDERCLAIM = 0.0075
+LATE_S = 0.5  # after which work that a kernel left behind has written its outputs
 MIN_CLAIM = 1e-3  # of the judge's time: a smaller claim is a lie, and must not divide by zero
 
 
@@ -253,7 +254,7 @@ def _lower_quartile(seconds: Iterable[float]) -> float:
 
 
 def wrong_output(contents: SlotContents) -> Failure:
-    time.sleep(0.5)
+    time.sleep(LATE_S)
     if contents.outputs_right():  # now they are: they were written late
         return Failure(
             kind="early_answer",
