@@ -1,15 +1,23 @@
-"""Measure how exact the speed step is on this GPU: its seven targets, kept as JSON.
+"""Measure how exact the speed step is on this GPU: its targets, kept as JSON.
 
     python bench/accuracy.py --out bench/results/accuracy_h200.json
     python bench/accuracy.py --only repeats --runs 30
+    python bench/accuracy.py --only bound_liars --exercise 03_product --out liars.json
+    python bench/accuracy.py --only bound_repeats --seconds 240 --resume --out repeats.json
 
-1. events     published bandwidth of each solution against CUDA events in a plain process
-2. itself     the ceiling's own kernel, graded as if it were a learner's
-3. repeats    runs in fresh processes, on a quiet machine and beside processes that load the CPU
-4. liars      workers that answer early, lie about time, hide or save work: what they gain
-5. bounds     shares of other bounds than bandwidth, against kernel and reference by plain events
-6. sizes      published bandwidth at each of several scored sizes, against plain events
-7. duration   seconds of the speed step for one size
+1. events         published bandwidth of each solution against CUDA events in a plain process
+2. itself         the ceiling's own kernel, graded as if it were a learner's
+3. repeats        runs in fresh processes, on a quiet machine and beside processes that load the CPU
+4. liars          workers that answer early, lie about time, hide or save work: what they gain
+5. bounds         shares of other bounds, against kernel and reference by plain events
+6. sizes          published bandwidth at each of several scored sizes, against plain events
+7. bound_repeats  runs of other bounds in fresh processes
+8. bound_liars    workers that slow the reference, forge it, or lie about other bounds
+9. duration       seconds of the speed step for one size
+
+The record is written after each row of `bounds`, `bound_repeats` and `bound_liars`, and after each
+other part. With `--seconds` these three begin no row after that time, and name what is left; with
+`--resume` they go on where the record in `--out` ends, on a machine with the same GPU and versions.
 
 Needs a CUDA GPU that nobody else uses. Exit code 0 means that every target that was tried holds.
 """
@@ -22,7 +30,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,258 +37,106 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import accuracy_bounds
+from accuracy_bounds import Plan
+from accuracy_runs import ROOT, Ended, fresh, graded, graded_text
+
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading.plan import with_step
 
-ROOT = Path(__file__).parents[1]
 STREAMS = ROOT / "grader" / "backends" / "triton" / "reference_kernels.py"
 LIARS = ROOT / "tests" / "redteam" / "clock"
-BOUNDS = ROOT / "tests" / "courses" / "bounds"  # an exercise or more for each other bound
 SIZES = ROOT / "tests" / "courses" / "sizes"
 TARGETS = {
     "events": 0.01,
     "itself": 0.005,
     "repeats": 0.01,
     "liars": 0.02,
-    "bounds": 0.01,
+    "bounds": accuracy_bounds.CLOSE,  # times the leeway of the bound, as `bound_repeats`
     "sizes": 0.01,
+    "bound_repeats": accuracy_bounds.STEADY,
+    "bound_liars": accuracy_bounds.GAIN,
     "duration": 8.0,
 }
 PARTS = tuple(TARGETS)[:-1]
-ROUNDS = 5  # of every slot, by plain events
-# Seconds between rounds of the matrix product, as beside a kernel whose inputs the judge writes.
-# Without them an H100 lowers its clock: 704 TFLOP/s in bfloat16 in place of 793.
-REST_S = 0.3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    options.add_argument("--out", type=Path, help="write the record here")
-    options.add_argument("--only", action="append", choices=PARTS)
-    options.add_argument("--runs", type=int, default=30, help="in each half of `repeats`")
-    options.add_argument("--repeated", default="04_online_softmax", help="the exercise to repeat")
-    options.add_argument("--one", nargs=2, metavar=("EXERCISE", "KERNEL"), help=argparse.SUPPRESS)
-    options.add_argument("--plain", metavar="EXERCISE", help=argparse.SUPPRESS)
-    options.add_argument("--place", type=int, default=0, help=argparse.SUPPRESS)
-    options.add_argument("--reference", metavar="EXERCISE", help=argparse.SUPPRESS)
-    options.add_argument("--course", type=Path, default=ROOT, help=argparse.SUPPRESS)
-    asked = options.parse_args(argv)
-    if asked.one:
-        return tell(speed_step(catalog.find(asked.course, asked.one[0]), Path(asked.one[1])))
-    if asked.plain:
-        return tell(plain_events(catalog.find(asked.course, asked.plain), asked.place))
-    if asked.reference:
-        return tell(plain_reference(catalog.find(asked.course, asked.reference)))
-    record: dict[str, Any] = {}
-    for record in measured(asked.only or PARTS, asked.repeated, asked.runs):
-        if asked.out:  # after each part, for a run may be stopped
-            asked.out.write_text(json.dumps(record, indent=2) + "\n")
+    asked = arguments().parse_args(argv)
+    earlier: dict[str, Any] = {}
+    if asked.resume and asked.out and asked.out.exists():
+        earlier = json.loads(asked.out.read_text())
+    plan = Plan(
+        asked.runs,
+        asked.repeated,
+        tuple(asked.exercise or ()),
+        time.monotonic() + asked.seconds,
+    )
+    try:
+        for record in measured(asked.only or PARTS, plan, earlier):
+            if asked.out:  # again and again, for a run may be stopped
+                asked.out.write_text(json.dumps(record, indent=2) + "\n")
+    except Ended as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     print("\n".join(table(record)))
     return 0 if record["ok"] else 1
 
 
-def tell(figures: dict[str, Any]) -> int:
-    print(json.dumps(figures))
-    return 0
-
-
-# --- in a fresh process ---------------------------------------------------------------------------
-
-
-def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
-    """The speed step alone, of one kernel file: the same code, in the same kind of process."""
-    from grader.grading.options import Options
-    from grader.grading.recording import run
-    from grader.grading.session import Grading
-    from grader.grading.step import Finding
-    from grader.grading.steps import every
-    from grader.grading.steps.speed import measure
-    from grader.machine import processes
-    from grader.machine.versions import environment
-    from grader.model.outcomes import Outcome
-    from grader.sandbox.fork_servers import ForkServers
-    from grader.sandbox.worker_link import KernelFailure
-
-    processes.raise_priority()
-    fork_servers = ForkServers()
-    fork_servers.fork_server(exercise.spec.backend, "cuda")
-    fork_servers.fork_server("triton", "cuda", reference=True)
-    grading = Grading(exercise, kernel, Options(seed=1, device="cuda"), fork_servers)
-    grading.executor.load()  # as the steps before have: what follows is no start-up
-    for name in ("traffic", "memory"):  # their figures only explain the speed
-        run(grading, replace(every()[name], run=lambda _: Finding("")))
-    began = time.monotonic()
-    try:
-        found = measure.measure(grading)
-    except KernelFailure as error:
-        found = Finding("", error.failure, Outcome.FAIL)
-    duration_s = time.monotonic() - began
-    grading.close()
-    fork_servers.close()
-    return {
-        "outcome": found.outcome.value,
-        "failure": found.failure and found.failure.kind,
-        "message": found.failure and found.failure.message,
-        "duration_s": round(duration_s, 3),
-        "speed": found.speed and found.speed.model_dump(),
-        "environment": environment("cuda").model_dump(),
-    }
-
-
-def plain_events(exercise: Exercise, place: int) -> dict[str, Any]:
-    """The model solution at one of its sizes, in this process, alone on the GPU."""
-    return timed_by_events(exercise, exercise.solution, place)
-
-
-def plain_reference(exercise: Exercise) -> dict[str, Any]:
-    """Time in this process what the exercise's speed is compared with; seconds are of one call."""
-    from grader.backends.triton import reference_kernels
-    from grader.speed.bounds.arithmetic import EDGES
-    from grader.speed.torch_compile import compiled
-
-    scored = exercise.spec.scored
-    if scored.bound == "arithmetic":
-        product, edge = getattr(reference_kernels, f"product_{scored.dtype}"), EDGES[scored.dtype]
-
-        def rested() -> list[list[Any]]:
-            time.sleep(REST_S)
-            return [[edge]] * 16
-
-        seconds = by_events(rested, product)
-        return {"seconds": seconds, "work": 2 * edge**3}
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "reference.py"
-        text = scored.against.read_text()
-        file.write_text(text + compiled(exercise.spec) if scored.compiled else text)
-        return timed_by_events(exercise, file) | {"work": 1}
-
-
-def timed_by_events(exercise: Exercise, file: Path, place: int = 0) -> dict[str, Any]:
-    import importlib.util
-
-    from grader.grading.options import Options
-    from grader.grading.session import Grading
-    from grader.model.messages import TensorRef
-    from grader.sandbox.arena import CudaArena, view
-    from grader.sandbox.fork_servers import ForkServers
-    from grader.speed.bounds import bound_of
-    from grader.speed.scored_case import arena_bytes, scored_case
-    from grader.speed.slots import Slots
-
-    spec = exercise.spec.scored_specs[place]
-    description = importlib.util.spec_from_file_location("timed", file)
-    assert description is not None
-    assert description.loader is not None
-    module = importlib.util.module_from_spec(description)
-    description.loader.exec_module(module)
-    wrap = as_numba_array if spec.backend == "numba" else lambda tensor: tensor
-    sizing = Grading(exercise, file, Options(device="cuda"), ForkServers()).sizing_of(spec)
-    memory = CudaArena(arena_bytes(spec, sizing.rows, sizing.calls)).memory
-    case = scored_case(spec, sizing.rows)
-    slots = Slots(spec, case, sizing.calls, memory)
-
-    def calls() -> list[list[Any]]:
-        return [
-            [wrap(view(memory, a)) if isinstance(a, TensorRef) else a for a in call]
-            for call in slots.refill()[0]
-        ]
-
-    seconds = by_events(calls, getattr(module, spec.entry))
-    return {
-        "case": case.headline,
-        "seconds": seconds,
-        "gbps": slots.least_bytes / seconds / 1e9,
-        "work": bound_of(spec).work(slots),
-    }
-
-
-def by_events(calls: Callable[[], list[list[Any]]], call: Callable[..., Any]) -> float:
-    """Return the median seconds of a call."""
-    import torch
-
-    times: list[float] = []
-    for number in range(ROUNDS + 1):
-        arguments = calls()
-        torch.cuda.synchronize()
-        marks = []
-        for given in arguments:
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            call(*given)
-            end.record()
-            marks.append((begin, end))
-        torch.cuda.synchronize()
-        if number:  # the first compiles
-            times += [b.elapsed_time(e) / 1e3 for b, e in marks]
-    # The median, for the first call of a round also shows how long the host took to launch it.
-    return statistics.median(times)
-
-
-def as_numba_array(tensor: Any) -> Any:
-    from numba import cuda
-
-    return cuda.as_cuda_array(tensor)
+def arguments() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("--out", type=Path, help="write the record here")
+    options.add_argument("--only", action="append", choices=PARTS)
+    options.add_argument(
+        "--runs", type=int, default=30, help="in each half of `repeats`; of `bound_repeats` in all"
+    )
+    options.add_argument("--repeated", default="04_online_softmax", help="the exercise to repeat")
+    names = sorted(exercise.name for exercise in accuracy_bounds.chosen(Plan()))
+    options.add_argument(
+        "--exercise", action="append", choices=names, help="of other bounds; without, all"
+    )
+    options.add_argument("--seconds", type=float, default=float("inf"), help="for other bounds")
+    options.add_argument("--resume", action="store_true", help="go on with the record in --out")
+    return options
 
 
 # --- the targets ----------------------------------------------------------------------------------
 
 
-def fresh(*arguments: str) -> dict[str, Any]:
-    """What this script says when it is started anew with these arguments."""
-    done = subprocess.run(
-        [sys.executable, __file__, *arguments], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise SystemExit(f"{arguments} failed:\n{done.stdout}\n{done.stderr}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    speed = found.get("speed")
-    told = f" {found['outcome']}, share {speed['share']:.4f}" if speed else ""
-    print(f"  {' '.join(arguments)}{told}", file=sys.stderr, flush=True)
-    return found
+def measured(
+    only: Sequence[str], plan: Plan, record: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the record, which may begin with an earlier one, after each row or part.
 
-
-def graded(name: str, kernel: Path) -> dict[str, Any]:
-    return fresh("--one", name, str(kernel))
-
-
-def graded_text(name: str, text: str) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        kernel = Path(folder) / "kernel.py"
-        kernel.write_text(text)
-        return graded(name, kernel)
-
-
-def measured(only: Sequence[str], repeated: str, runs: int) -> Iterator[dict[str, Any]]:
-    """Yield the record after each part, with those before it."""
-    parts = {
-        "events": events,
-        "itself": itself,
-        "repeats": lambda: repeats(catalog.find(ROOT, repeated), runs),
-        "liars": liars,
-        "bounds": bounds,
-        "sizes": sizes,
-    }
-    found: dict[str, Any] = {}
-    steps: list[dict[str, Any]] = []
+    Raises Ended when the earlier one is of another machine.
+    """
+    found = {name: record[name] for name in PARTS if name in record}
+    known = record.get("environment")
     for name in only:
-        found[name] = parts[name]()
-        steps += found[name].pop("steps")
-        yield record_of(found, steps)
+        done = found.get(name, {})
+        for part, steps in MEASURES[name](replace(plan, done=done)):
+            if any(
+                step["environment"] != (known := known or step["environment"]) for step in steps
+            ):
+                raise Ended("The record was begun on another machine, or with other versions.")
+            durations = [*done.get("durations_s", ()), *(step["duration_s"] for step in steps)]
+            found[name] = part | {"durations_s": durations}
+            yield record_of(found, known)
 
 
-def record_of(found: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    slowest = max(step["duration_s"] for step in steps)
+def record_of(found: Mapping[str, Any], environment: Any) -> dict[str, Any]:
+    every = [seconds for part in found.values() for seconds in part["durations_s"]]
     duration = {
-        "slowest_s": slowest,
-        "median_s": statistics.median(step["duration_s"] for step in steps),
-        "ok": slowest <= TARGETS["duration"],
+        "slowest_s": max(every, default=0.0),
+        "median_s": statistics.median(every) if every else 0.0,
+        "ok": max(every, default=0.0) <= TARGETS["duration"],
     }
     return {
         "benchmark": "accuracy",
         "ok": duration["ok"] and all(part["ok"] for part in found.values()),
         "targets": TARGETS,
-        "environment": steps[0]["environment"],
+        "environment": environment,
         **found,
         "duration": duration,
     }
@@ -375,41 +230,12 @@ def liars() -> dict[str, Any]:
     return {"rows": rows, "ok": ok, "steps": steps}
 
 
-def bounds() -> dict[str, Any]:
-    """The share of each exercise of BOUNDS, by the judge and by plain events."""
-    rows, steps = [], []
-    for exercise in with_step(catalog.parts(BOUNDS), "speed"):
-        course = ("--course", str(BOUNDS))
-        step = fresh(*course, "--one", exercise.name, str(exercise.solution))
-        plain, reference = (fresh(*course, f, exercise.name) for f in ("--plain", "--reference"))
-        rate, limit = (one["work"] / one["seconds"] for one in (plain, reference))
-        speed = step["speed"]
-        rows.append(
-            {
-                "exercise": exercise.name,
-                "bound": speed["bound"],
-                "share": speed["share"],
-                "events_share": rate / limit,
-                "off": speed["share"] / (rate / limit) - 1,
-                "rate": speed["rate"],
-                "reference_rate": speed["reference_rate"],
-                "events_rate": rate,
-                "events_reference_rate": limit,
-                "outcome": step["outcome"],
-                "duration_s": step["duration_s"],
-            }
-        )
-        steps.append(step)
-    ok = all(abs(row["off"]) <= TARGETS["bounds"] and row["outcome"] == "pass" for row in rows)
-    return {"rows": rows, "ok": ok, "steps": steps}
-
-
 def sizes() -> dict[str, Any]:
     """Compare each size of SIZES. A latency has no target: a plain process calls differently."""
     rows, steps = [], []
     for exercise in with_step(catalog.parts(SIZES), "speed"):
         course = ("--course", str(SIZES))
-        step = fresh(*course, "--one", exercise.name, str(exercise.solution))
+        step = graded(exercise.name, exercise.solution, SIZES)
         for place, one in enumerate(step["speed"]["sizes"]):
             plain = fresh(*course, "--plain", exercise.name, "--place", str(place))
             rows.append(
@@ -428,6 +254,31 @@ def sizes() -> dict[str, Any]:
     close = [abs(row["off"]) <= TARGETS["sizes"] for row in rows if row["bound"] != "latency"]
     ok = all(close) and all(row["outcome"] == "pass" for row in rows)
     return {"rows": rows, "ok": ok, "steps": steps}
+
+
+def at_once(
+    measure: Callable[[Plan], dict[str, Any]],
+) -> Callable[[Plan], Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]]:
+    """Make a part of one that is measured as a whole."""
+
+    def part(plan: Plan) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        found = measure(plan)
+        steps = found.pop("steps")
+        yield found, steps
+
+    return part
+
+
+MEASURES = {
+    "events": at_once(lambda plan: events()),
+    "itself": at_once(lambda plan: itself()),
+    "repeats": at_once(lambda plan: repeats(catalog.find(ROOT, plan.repeated), plan.runs)),
+    "liars": at_once(lambda plan: liars()),
+    "bounds": accuracy_bounds.bounds,
+    "sizes": at_once(lambda plan: sizes()),
+    "bound_repeats": accuracy_bounds.repeats,
+    "bound_liars": accuracy_bounds.liars,
+}
 
 
 # --- what a person reads --------------------------------------------------------------------------
@@ -455,13 +306,14 @@ def table(record: dict[str, Any]) -> Iterator[str]:
                 f"  {row['case']:<24}{row['share']:.1%} of {row['bound']}, {row['off']:+.2%} off "
                 f"plain events, {row['outcome']}, {row['duration_s']:.1f} s for all sizes"
             )
-    if "bounds" in record:
-        yield f"other bounds: within {TARGETS['bounds']:.0%}: {mark('bounds')}"
-        for row in record["bounds"]["rows"]:
-            yield (
-                f"  {row['exercise']:<24}{row['share']:>8.2%} of {row['bound']}, "
-                f"{row['events_share']:>7.2%} by events: {row['off']:+.2%}, {row['outcome']}"
-            )
+    for name, title, lines in (
+        ("bounds", "other bounds: ", accuracy_bounds.bound_lines),
+        ("bound_repeats", "fresh runs of other bounds: ", accuracy_bounds.repeat_lines),
+        ("bound_liars", "liars of other bounds: ", accuracy_bounds.liar_lines),
+    ):
+        if name in record:
+            yield title + mark(name)
+            yield from lines(record[name])
     if "repeats" in record:
         part = record["repeats"]
         halves = ", ".join(

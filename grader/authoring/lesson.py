@@ -112,9 +112,10 @@ def _scored(spec: Spec) -> str:
     size = ", far larger than the GPU's cache" if scored.rows is None else ""
     if not scored.row:
         return f"{scored.dtype}{size}"
-    many = "" if scored.rows is None else f"{scored.rows:,} "
+    rows = "rows" if scored.rows is None else f"{scored.rows:,} rows"
+    rows = "one row" if scored.rows == 1 else rows
     is_row = len(scored.extents) == 1
-    rows = f"{many}rows of {scored.row} columns" if is_row else f"{scored.row} for each first index"
+    rows = f"{rows} of {scored.row} columns" if is_row else f"{scored.row} for each first index"
     return f"{scored.dtype} with {rows}{size}"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from grader.model.arguments import ITEMSIZE, Argument, Inputs
 from grader.model.base_spec import BaseSpec
 from grader.model.cases import DRAWS, Case, Draw
-from grader.model.errors import UsageError
+from grader.model.errors import BrokenExercise, UsageError
 from grader.model.randomness import Randomness
 
 if TYPE_CHECKING:
@@ -109,6 +109,11 @@ class Scored:
         if isinstance(self.columns, tuple):
             return self.columns
         return () if self.columns is None else (self.columns,)
+
+    @property
+    def fixed_extents(self) -> tuple[int, ...]:
+        """All extents that do not follow from the GPU."""
+        return self.extents if self.rows is None else (self.rows, *self.extents)
 
     @property
     def row(self) -> str:
@@ -247,6 +252,10 @@ class Spec(BaseSpec):
                 "scored and also_scored hold the same case twice",
             ),
             (
+                any(extent < 1 for one in self._every_scored for extent in one.fixed_extents),
+                "rows and columns of a scored case are 1 or more",
+            ),
+            (
                 any(not 0 < gates.passing <= gates.great <= 1 for gates in self._every_gates),
                 "gates must satisfy 0 < passing <= great <= 1",
             ),
@@ -324,10 +333,20 @@ class Spec(BaseSpec):
     def needed_bytes(self, inputs: Inputs, sizes: Mapping[str, int]) -> dict[str, int]:
         """Return the bytes of one pass over each tensor, of `sizes` bytes in all.
 
-        Raises ValueError as `Argument.needed_bytes` does.
+        Raises BrokenExercise where the function of an argument fails or asks for none of it.
         """
-        tensors = [a for a in self.arguments if a.name in sizes]
-        return {a.name: a.needed_bytes(inputs, sizes[a.name]) for a in tensors}
+        needed = {}
+        for argument in self.arguments:
+            if argument.name in sizes:
+                try:
+                    needed[argument.name] = argument.needed_bytes(inputs, sizes[argument.name])
+                except Exception as error:
+                    raise BrokenExercise(
+                        f"The exercise is broken: `bytes` of {argument.name} fails: "
+                        f"{type(error).__name__}: {error}",
+                        "Tell whoever wrote the exercise; your kernel is not at fault.",
+                    ) from error
+        return needed
 
     def least_bytes(self, sizes: Mapping[str, int]) -> tuple[int, int]:
         """Return the fewest bytes that a kernel can read and write.

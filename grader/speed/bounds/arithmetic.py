@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from grader.model import BrokenExercise
 from grader.speed.bound import Bound, Reference
 
 if TYPE_CHECKING:
@@ -17,8 +19,26 @@ EDGES = {"float32": 4096, "float16": 8192, "bfloat16": 8192}
 
 
 def work(slots: Slots) -> float:
+    """Return the operations of one call.
+
+    Raises BrokenExercise for a number that no share can be made of: of no operations every kernel
+    is too slow, and of endlessly many every one is fast enough.
+    """
     assert slots.spec.flops is not None, "fault() lets no such spec pass"
-    return slots.spec.flops(slots.case)
+    try:
+        flops = float(slots.spec.flops(slots.case))
+    except Exception as error:
+        raise _broken(slots, f"fails: {type(error).__name__}: {error}") from error
+    if not 0 < flops < math.inf:
+        raise _broken(slots, f"returns {flops}")
+    return flops
+
+
+def _broken(slots: Slots, fault: str) -> BrokenExercise:
+    return BrokenExercise(
+        f"The exercise is broken: `flops` {fault}, for {slots.case.headline}.",
+        "Tell whoever wrote the exercise; your kernel is not at fault.",
+    )
 
 
 def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Reference:

@@ -46,8 +46,8 @@ def hopeless(rough: float, bound: Bound) -> Finding:
 def together(found: Sequence[tuple[str, Finding]]) -> Finding:
     """Decide the step from the findings of its scored cases, each with the words for its case.
 
-    One that fails decides, whatever the others are; else one that is noisy does. The failure names
-    the case. Without a speed for each case, the finding has none.
+    One that fails decides, whatever the others are; else one that is noisy, or did not pass for
+    another reason. The failure names the case. Without a speed for each case, the finding has none.
     """
     if len(found) == 1:
         return found[0][1]
@@ -56,10 +56,10 @@ def together(found: Sequence[tuple[str, Finding]]) -> Finding:
     if len(speeds) == len(found):
         speed = mean_speed(speeds)
         summary = f"{percent(speed.share)} in the geometric mean of {len(speeds)} sizes"
-    for outcome in (Outcome.FAIL, Outcome.NOISY):
+    for outcome in (Outcome.FAIL, *(one for one in Outcome if one is not Outcome.PASS)):
         for case, one in found:
-            if one.outcome is outcome and one.failure is not None:
-                failure = one.failure.model_copy(update={"case": case})
+            if one.outcome is outcome:
+                failure = one.failure and one.failure.model_copy(update={"case": case})
                 return Finding(summary, failure, outcome, speed)
     return Finding(summary, speed=speed)
 
