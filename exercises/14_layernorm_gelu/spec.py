@@ -306,7 +306,7 @@ SPEC = Spec(
         "`h = weight * (x - mean) * tl.rsqrt(variance + eps) + bias`, and GELU is "
         "`0.5 * h * (1 + tl.erf(h * 0.70710678))`. All of it is float32; the store rounds once.",
         "A long row needs more threads than a short one. In the launch, "
-        "`num_warps=min(max(block // 1024, 1), 16)` gives each thread 32 elements.",
+        "`num_warps=max(block // 1024, 1)` gives each thread 32 elements.",
     ),
     mistakes=MISTAKES,
 )

@@ -8,7 +8,6 @@ import triton
 import triton.language as tl
 
 PER_WARP = 1024  # elements of a row for each warp of 32 threads: 32 registers a thread
-MOST_WARPS = 16
 
 SQRT_HALF = tl.constexpr(0.7071067811865476)
 
@@ -47,5 +46,5 @@ def layernorm_gelu(
         columns,
         eps,
         BLOCK=block,
-        num_warps=min(max(block // PER_WARP, 1), MOST_WARPS),
+        num_warps=max(block // PER_WARP, 1),
     )
