@@ -175,6 +175,13 @@ class Spec(BaseSpec):
     case; `pictured` is a case small enough to be drawn. `memory_budget(case)` is the
     number of bytes that one call may hold beyond its arguments.
 
+    `memory_counted` is the case whose memory is counted without a GPU, also with twice its rows; it
+    is `counted` where that is missing. It has enough rows where scratch stops growing with them.
+
+    With `independent_rows` a row of an output depends on that row of the inputs, and on inputs that
+    have no rows. With `independent_columns` an output without rows is a vector, and each element
+    depends on its column of the inputs (docs/entries.md). The judge samples rows and columns then.
+
     `reference(inputs)` returns every filled argument, computed in the dtype of its inputs: the
     judge calls it in float64 for the expected output and in float32 for torch's own error.
 
@@ -222,7 +229,9 @@ class Spec(BaseSpec):
     pictured: Case | None = None
     memory_budget: Callable[[Case], int] = a_hundredth
     strided: bool = False
+    memory_counted: Case | None = None
     independent_rows: bool = True
+    independent_columns: bool = False
     also: tuple[Spec, ...] = ()
     kernels: bool = True
     flops: Callable[[Case], int] | None = None

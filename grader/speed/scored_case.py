@@ -73,6 +73,19 @@ def _tensor_bytes(spec: Spec, case: Case) -> Mapping[str, int]:
 
 
 @functools.cache
+def growing(spec: Spec, axis: int) -> frozenset[str]:
+    """Name the tensors that grow with the scored case's rows (`axis` 0) or its columns (-1).
+
+    A tensor that does not grow with the rows, such as one weight for each column, is that of all.
+    """
+    few = scored_case(spec, FEW)
+    shape = list(few.shape)
+    shape[axis] *= 2
+    sizes, more = _tensor_bytes(spec, few), _tensor_bytes(spec, replace(few, shape=tuple(shape)))
+    return frozenset(name for name, size in sizes.items() if more[name] > size)
+
+
+@functools.cache
 def _needed_bytes(spec: Spec, case: Case) -> Mapping[str, int]:
     inputs = spec.inputs(case, LargeDraw(case, "cpu", 0))
     return MappingProxyType(spec.needed_bytes(inputs, _tensor_bytes(spec, case)))

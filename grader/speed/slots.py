@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -32,7 +32,7 @@ from grader.model import Argument, Case, Spec
 from grader.sandbox import Call, Placed, Poison, place
 from grader.speed.bound import ReferenceCalls
 from grader.speed.mixes import large, stream_on
-from grader.speed.scored_case import arguments, spare_rows, usually_needed
+from grader.speed.scored_case import arguments, growing, spare_rows, usually_needed
 from grader.speed.spot_checks import Canary, SlotContents, SpotCheck, random_spot_check
 from grader.speed.withheld_inputs import PendingInput, Withheld, withhold, write_placeholders
 
@@ -85,6 +85,7 @@ class Slots:
         self.spare = self._fill_spare(few, spare)
         self.sizes = {p.argument.name: p.view.nbytes for p in self._slots[0]}  # bytes, in one slot
         self.needed = usually_needed(spec, self.sizes)
+        self._with_rows = growing(spec, axis=0)
 
     @property
     def least_bytes(self) -> int:
@@ -224,10 +225,12 @@ class Slots:
         rows, known = None, dict(inputs)
         if self.spec.independent_rows:
             rows = self._sampled_rows(withheld)
-            known = {k: v[rows] if isinstance(v, Tensor) else v for k, v in inputs.items()}
+            known = _cut(inputs, self._with_rows, lambda value: value[rows])
         expected = expect(self.spec, self.case, known)
         placed_by_name = {placed.argument.name: placed for placed in slot}
         for name, answer in expected.outputs.items():
+            if self.spec.independent_columns and name not in self._with_rows:
+                continue
             placed = placed_by_name[name]
             here, there = self._sampled_lines(answer, rows)
             index, columns = there, None
@@ -243,6 +246,22 @@ class Slots:
             odds = [one.probability for one in choices]
             probabilities = torch.tensor(odds, dtype=torch.float64, device=answers.device)
             yield placed, (index, answers, limits_there, probabilities.expand(answers.shape))
+        if self.spec.independent_columns:
+            yield from self._sampled_sums(inputs, placed_by_name)
+
+    def _sampled_sums(
+        self, inputs: Mapping[str, Tensor | float], placed_by_name: Mapping[str, Placed]
+    ) -> Iterator[tuple[Placed, tuple[Tensor, ...]]]:
+        """Sample the columns of outputs without rows, such as the gradient of weights."""
+        count = self.case.shape[-1]
+        columns = self._random_places(count, min(count, SAMPLED_COLUMNS))
+        with_columns = growing(self.spec, axis=-1)
+        known = _cut(inputs, with_columns, lambda value: value[..., columns])
+        expected = expect(self.spec, self.case, known)
+        here = torch.arange(len(columns), device=columns.device)
+        for name in expected.outputs.keys() - self._with_rows:
+            placed = placed_by_name[name]
+            yield placed, (columns, *_picked(expected, name, placed.view.dtype, here, None))
 
     def _sampled_rows(self, withheld: Mapping[str, Withheld]) -> Tensor:
         length, *extents = self.case.shape
@@ -323,6 +342,15 @@ def _before(
     if placed.argument.role == "out":
         return poison.at(placed.view, elements)
     return bits(_tensor(inputs[placed.argument.name]).reshape(-1)[elements])
+
+
+def _cut(
+    inputs: Mapping[str, Tensor | float], names: Collection[str], part: Callable[[Tensor], Tensor]
+) -> dict[str, Tensor | float]:
+    return {
+        name: part(value) if isinstance(value, Tensor) and name in names else value
+        for name, value in inputs.items()
+    }
 
 
 def _no_pieces() -> Pieces:

@@ -405,10 +405,12 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
         for path in (ROOT / "tests" / "redteam" / "honest").glob("*/*.py")
     }
     judged = {one["kernel"] for one in there["kernels"]}
-    assert f"holds {len(corpus)} correct kernels" in text
-    assert f"{len(judged)} of the {len(corpus)} were judged on H200s" in text
-    assert f"The {len(corpus - judged)} that are newer" in text
-    assert judged <= corpus
+    # A number that each new exercise leaves true.
+    least = re.search(r"holds more than (\d+) correct kernels", text)
+    assert least is not None
+    assert len(corpus) > int(least[1])
+    assert f"{len(judged)} of them were judged on H200s" in text
+    assert judged < corpus  # "Those that are newer have not run on a GPU yet."
     assert not there["rejected"]
     assert sum(bool(one["too_slow"]) for one in there["kernels"]) == 10
     assert sum(bool(one["undecided"]) for one in there["kernels"]) == 2

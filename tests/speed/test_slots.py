@@ -402,6 +402,37 @@ def test_a_third_of_one_slot_left_undone_shows(name: str):
     assert caught >= 8
 
 
+NORM_BACKWARD = "13_rmsnorm:rms_norm_backward"
+
+
+def test_weights_are_those_of_all_rows():
+    """Of weights, an input without rows, the judge cuts no rows: there may be fewer of them."""
+    spec = small(SPECS["13_rmsnorm:rms_norm"], columns=5)
+    slots, arena = slots_of(spec, rows=400)
+    calls, contents = slots.refill()
+    do_all(spec, arena, calls)
+    assert contents.outputs_right()
+
+
+@pytest.mark.parametrize("part", ["half of the rows", "half of the columns", "another row's"])
+def test_a_gradient_of_weights_that_lacks_a_part_shows(part: str):
+    """It takes all rows of the inputs: the judge computes a few columns of it."""
+    spec = small(SPECS[NORM_BACKWARD])
+    slots, arena = slots_of(spec, rows=100, calls=1)
+    calls, contents = slots.refill()
+    do_all(spec, arena, calls)
+    assert contents.outputs_right()
+    x, _, rstd, dout, _, dweight = (view(arena.memory, sent) for sent in calls[0])
+    terms = dout.double() * x.double() * rstd.double()[:, None]
+    if part == "half of the rows":
+        dweight.copy_(terms[:50].sum(0))
+    elif part == "half of the columns":
+        dweight[150:] = 0.0
+    else:
+        dweight.copy_(terms.roll(1, dims=1).sum(0))
+    assert not contents.outputs_right()
+
+
 def test_of_long_rows_with_many_lines_a_few_are_sampled(monkeypatch: pytest.MonkeyPatch):
     """Four rows with four lines each, as many places as sixteen rows of a matrix have."""
     monkeypatch.setattr(slots_module, "COMPUTED", 1)

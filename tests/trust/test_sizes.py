@@ -194,5 +194,6 @@ def test_edges_reach_ordinary_sizes(exercise):
         assert max(case.elements for case in edges) >= 2**20 - 1
         return
     assert max(case.shape[0] for case in edges) >= 4096
-    assert any(case.shape[0] > 1 and case.shape[1] >= 131_072 for case in edges)
+    columns = min(131_072, exercise.spec.largest[1])  # a contract may end earlier
+    assert any(case.shape[0] > 1 and case.shape[1] >= columns for case in edges)
     assert exercise.spec.launched.shape[0] > 65_535

@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from messages import text_of
 from one_step import one_step
+from specs import with_spec
 from syrupy.assertion import SnapshotAssertion
 
 from grader.backends.numba import compiled as numba_compiled
@@ -179,6 +180,21 @@ def test_scratch_that_grows_fails_where_no_cap_can_explain_it(held, part: int, o
         f"    scratch = torch.empty(x.numel() // {part})\n    torch.add(x, y, out=out)\n",
     )
     assert step.outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("scratch", "outcome"),
+    [
+        ("torch.empty(20 * min(len(x), 20_000))", Outcome.PASS),
+        ("torch.empty(20 * min(len(x), 30_000))", Outcome.FAIL),
+    ],
+)
+def test_a_case_of_its_own_shows_where_scratch_stops_growing(held, scratch: str, outcome: Outcome):
+    """Partial sums of so many programs grow between two cases of fewer rows than programs."""
+    body = f"    part = {scratch}\n    torch.add(x, y, out=out)\n"
+    kernel = f"import torch\n\ndef vector_add(x, y, out):\n{body}"
+    large = replace(ADD.spec, memory_counted=Case((20_000,), "float32"))
+    assert held(with_spec(ADD, large), kernel).outcome is outcome
 
 
 def test_scratch_made_by_the_import_is_held_by_each_call(held):

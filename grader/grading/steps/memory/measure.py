@@ -4,9 +4,10 @@ A kernel is memory-bound because its arguments are large; a scratch copy of one 
 GPU the judge watches the free memory from outside, during a call of half the scored rows and during
 one of all of them. It counts all that grows between the two calls. What does not grow, such as code
 and streams, counts only above the fixed allowance. In simulation the worker counts what the file
-allocates on a small case, and on one of twice the rows. The judge assumes that what grows between
-them continues to grow, up to arguments of NOMINAL bytes. Growth fails where no cap above the small
-cases can explain it.
+allocates on a small case, and on one of twice the rows. Where scratch stops growing at some number
+of rows, such as partial sums of so many programs, the spec names a case beyond it. The judge
+assumes that what grows between them continues to grow, up to arguments of NOMINAL bytes. Growth
+fails where no cap above the small cases can explain it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import replace
 
 import torch
 
+from grader.correctness import reseeded
 from grader.grading import counting
 from grader.grading.session import Grading
 from grader.grading.step import Finding
@@ -61,16 +63,14 @@ def memory(grading: Grading) -> Finding:
 
 def _simulated(grading: Grading) -> Finding:
     spec = grading.spec
-    one = grading.once(counting.count)
+    first = spec.memory_counted and reseeded(spec.memory_counted, grading.options.seed)
+    one = _counted(grading, first) if first else grading.once(counting.count)
+    if isinstance(one, Finding):
+        return one
     rows, *columns = one.case.shape
-    double = replace(one.case, shape=(2 * rows, *columns))
-    try:
-        two = counting.count_case(grading, double)
-    except KernelFailure as error:
-        raise KernelFailure(with_case(error.failure, grading, double)) from None
-    wrong = counting.wrong_answer(grading, two)
-    if wrong is not None:
-        return Finding(double.headline, wrong, Outcome.FAIL)
+    two = _counted(grading, replace(one.case, shape=(2 * rows, *columns)))
+    if isinstance(two, Finding):
+        return two
     growth = (two.peak - one.peak) / rows
     nominal_rows = NOMINAL // bytes_per_row(spec, one.case)
     nominal = Case((nominal_rows, *columns), one.case.dtype)
@@ -80,6 +80,15 @@ def _simulated(grading: Grading) -> Finding:
         most = max(most, nominal.elements * ITEMSIZE[nominal.dtype] // COPY_PART)
     beyond = f"beyond {NOMINAL >> 30} GiB of arguments"
     return _finding(nominal, peak, most, beyond)
+
+
+def _counted(grading: Grading, case: Case) -> counting.Counted | Finding:
+    try:
+        one = counting.count_case(grading, case)
+    except KernelFailure as error:
+        raise KernelFailure(with_case(error.failure, grading, case)) from None
+    wrong = counting.wrong_answer(grading, one)
+    return one if wrong is None else Finding(case.headline, wrong, Outcome.FAIL)
 
 
 def _measured(grading: Grading) -> Finding:
