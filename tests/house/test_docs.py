@@ -100,7 +100,8 @@ def test_readme_leads_to_a_green_check_in_five_lines(copy: Path):
 
 def test_readme_fits_on_three_screens():
     lines = README.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 130
+    exercises = [line for line in lines if re.match(r"\| \d\d_", line)]  # a course may grow
+    assert len(lines) - len(exercises) <= 124
     assert max(len(line) for line in lines if not line.startswith(("|", " "))) <= 100
 
 
