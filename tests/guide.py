@@ -1,8 +1,8 @@
-"""docs/authoring.md as the steps that its reader takes.
+"""docs/authoring.md and docs/arithmetic.md as the steps that their readers take.
 
     python tests/guide.py
 
-writes into the page what its commands print now.
+writes into the pages what their commands print now.
 """
 
 from __future__ import annotations
@@ -61,12 +61,28 @@ def steps(page: str) -> list[Step]:
 STEPS = steps(PAGE.read_text(encoding="utf-8"))
 
 
-def take(step: Write | Break, folder: Path) -> None:
+@dataclass(frozen=True)
+class Walk:
+    """A page that begins with a copy of MODEL, and the exercise that stands there in the end."""
+
+    page: Path
+    name: str
+
+    @property
+    def steps(self) -> list[Step]:
+        return steps(self.page.read_text(encoding="utf-8"))
+
+
+AUTHORING = Walk(PAGE, NAME)
+WALKS = (AUTHORING, Walk(ROOT / "docs" / "arithmetic.md", "41_product"))
+
+
+def take(step: Write | Break, folder: Path, name: str) -> None:
     """Do what a reader does with a file or with a row of the table."""
     if isinstance(step, Write):
         (folder / step.path).write_text(step.text, encoding="utf-8")
         return
-    answers = folder / "solutions" / NAME
+    answers = folder / "solutions" / name
     solution = (answers / "kernel.py").read_text(encoding="utf-8")
     assert solution.count(step.old) == 1, step
     docstring = f'"""{step.says}\n\nRejected at: {step.step}\n"""'
@@ -81,27 +97,28 @@ def a_course(folder: Path) -> Path:
     return folder
 
 
-def followed(folder: Path) -> Iterator[tuple[Command, int, str, str]]:
+def followed(folder: Path, walk: Walk = AUTHORING) -> Iterator[tuple[Command, int, str, str]]:
     """Take every step; yield each command, its exit code, and what it printed on both streams."""
-    for step in STEPS:
+    for step in walk.steps:
         if isinstance(step, Command):
             done = run(folder, step.line)
             yield step, done.returncode, done.stdout, done.stderr
         else:
-            take(step, folder)
+            take(step, folder, walk.name)
 
 
-def update_page() -> None:
+def update_page(walk: Walk) -> None:
     """Put what the commands print now under them."""
-    text = PAGE.read_text(encoding="utf-8")
+    text = walk.page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        for command, _, printed, _ in followed(a_course(Path(folder))):
+        for command, _, printed, _ in followed(a_course(Path(folder)), walk):
             if command.language == "console":
                 old = f"$ {command.line}\n{command.output}"
                 assert text.count(old) == 1, f"twice on the page: {command.line}"
                 text = text.replace(old, f"$ {command.line}\n{printed}")
-    PAGE.write_text(text, encoding="utf-8")
+    walk.page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    update_page()
+    for each in WALKS:
+        update_page(each)
