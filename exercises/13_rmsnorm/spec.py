@@ -247,7 +247,7 @@ BACKWARD_MISTAKES = (
     ),
     Mistake(
         cause="formula",
-        hint="dweight sums dout * x, where xhat = x * rstd belongs.",
+        hint="dweight sums dout * x, where xhat belongs: x times rstd.",
         reference=_dweight_of_x,
         near=(r"partial\w* *\+=|\+=.*dout", r"\+="),
     ),
@@ -310,10 +310,10 @@ FORWARD = Spec(
     hints=(
         "A row has at most 16,384 elements, so it can be one block, and stay on the chip. Load it "
         "once with `mask=offsets < columns` and `other=0.0`: zeros add nothing to the sum.",
-        "The mean divides by `columns`, not by BLOCK, and eps is added under the root: "
-        "`rstd = 1.0 / tl.sqrt(tl.sum(x * x, axis=0) / columns + eps)`. Store rstd too: the "
-        "backward pass needs it.",
-        "Backward, dx of a row needs one mean: that of weight * dout * xhat, with xhat = x * rstd. "
+        "The sum of the squares is `tl.sum(x * x, axis=0)`. Divide it by `columns`, not by BLOCK, "
+        "and add eps: `tl.sqrt` of that is the root, and rstd is 1 divided by it. Store rstd too: "
+        "the backward pass needs it.",
+        "Backward, dx of a row needs one mean: that of weight * dout * xhat, where xhat is x times rstd. "
         "Compute it from the block, as before, then dx from the same x and dout: nothing is "
         "loaded twice.",
         "For dweight each program keeps `partial = tl.zeros((BLOCK,), tl.float32)` and adds "
