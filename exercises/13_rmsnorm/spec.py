@@ -313,8 +313,8 @@ FORWARD = Spec(
         "The sum of the squares is `tl.sum(x * x, axis=0)`. Divide it by `columns`, not by BLOCK, "
         "and add eps: `tl.sqrt` of that is the root, and rstd is 1 divided by it. Store rstd too: "
         "the backward pass needs it.",
-        "Backward, dx of a row needs one mean: that of weight * dout * xhat, where xhat is x times rstd. "
-        "Compute it from the block, as before, then dx from the same x and dout: nothing is "
+        "Backward, dx of a row needs one mean: that of weight * dout * xhat, where xhat is x times "
+        "rstd. Compute it from the block, as before, then dx from the same x and dout: nothing is "
         "loaded twice.",
         "For dweight each program keeps `partial = tl.zeros((BLOCK,), tl.float32)` and adds "
         "dout * xhat of each of its rows. After its last row, it stores `partial` as one row of a "
