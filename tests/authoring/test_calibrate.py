@@ -377,7 +377,7 @@ def test_all_leaves_the_puzzles_out(asked: list[check.Request], monkeypatch: pyt
     monkeypatch.setenv("GRADER_COURSE", str(ROOT))
     assert cli.main(["verify", "--calibrate", "--all", "--runs", "3"]) == 0
     assert {request.exercise.name for request in asked} == {
-        e.name for e in with_step(catalog.exercises(ROOT), "speed")
+        e.name for e in with_step(catalog.parts(ROOT), "speed")
     }
 
 

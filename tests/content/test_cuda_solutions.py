@@ -18,7 +18,7 @@ from grader.course import catalog, stubs
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-BOTH = [each for each in catalog.exercises(ROOT) if "cuda" in each.spec.also_in]
+BOTH = [each for each in catalog.exercises(ROOT) if "cuda" in each.whole_spec.also_in]
 NAMES = [exercise.name for exercise in BOTH]
 
 each = pytest.mark.parametrize("exercise", BOTH, ids=NAMES)

@@ -65,10 +65,15 @@ def test_the_first_six_exercises_are_there():
 
 @each
 def test_the_lesson_states_the_gates(exercise: Exercise):
-    table = re.search(r"\| pass \| ([\d.]+) \|\n\| great \| ([\d.]+) \|", lesson(exercise))
+    """A lesson of several entries has a column of the table for each, headed by its name."""
+    table = re.search(
+        r"^\| gate \|.+\n\| -.+\n\| pass .+\n\| great .+", lesson(exercise), re.MULTILINE
+    )
     assert table is not None
+    head, _, *told = ([cell.strip() for cell in row.split("|")] for row in table[0].split("\n"))
+    column = head.index(f"`{exercise.entry}`" if exercise.entry else "share of the ceiling")
     gates = exercise.spec.gates
-    assert (float(table[1]), float(table[2])) == (gates.passing, gates.great)
+    assert [float(row[column]) for row in told] == [gates.passing, gates.great]
 
 
 @each
@@ -105,13 +110,24 @@ def test_the_lesson_says_how_often_arguments_may_move(exercise: Exercise):
     told = re.search(r"^4\. \*\*traffic\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
     assert told is not None
     said = re.findall(r"`(\w+)` (read|written) at most (once|twice|three times)", words(told[0]))
+    whole = Exercise(exercise.folder).whole_spec  # one sentence for all entries
     allowed = {
         (a.name, done): most
-        for a in exercise.spec.arguments
+        for spec in whole.entries
+        for a in spec.arguments
         for done, most in (("read", a.most_reads), ("written", a.most_writes))
         if most
     }
     assert {(name, done): COUNT_WORDS[times] for name, done, times in said} == allowed
+
+
+@each
+def test_the_lesson_names_the_rows_with_which_memory_is_counted(exercise: Exercise):
+    case = exercise.spec.memory_counted
+    if case is not None:
+        told = re.search(r"^5\. \*\*memory\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
+        assert told is not None
+        assert f"with {case.shape[0]:,} rows and with {2 * case.shape[0]:,}" in words(told[0])
 
 
 @each

@@ -31,10 +31,12 @@ def drawn(request: pytest.FixtureRequest) -> tuple[Exercise, Trace]:
 def test_programs_turns_and_masks_can_be_compared(drawn: tuple[Exercise, Trace]):
     exercise, trace = drawn
     assert trace.failure is None
-    for launch in trace.launches:
-        assert 2 <= prod(launch.grid) <= 4
-        turns = {turn.turn for part in launch.parts for turn in part.loops}
-        assert not turns or len(turns) >= 2 or exercise.name in LONG_BLOCKS
+    # One launch at least shows it; another may be a single program that adds up what is left.
+    assert 2 <= max(prod(launch.grid) for launch in trace.launches) <= 4
+    turns = [
+        {turn.turn for part in launch.parts for turn in part.loops} for launch in trace.launches
+    ]
+    assert not any(turns) or max(map(len, turns)) >= 2 or exercise.name in LONG_BLOCKS
     masked = [act for act in trace.acts if act.active < prod(trace.operations[act.operation].shape)]
     assert masked or not any("mask=" in line for line in trace.source)
 

@@ -274,7 +274,8 @@ def test_the_scored_case_is_drawn_in_place_and_finite(exercise: catalog.Exercise
             assert torch.equal(value, again[name])
             assert not torch.equal(value, other[name])
             assert value.is_contiguous()
-            if value.is_floating_point():
+            # What there is once a row, such as an inverse root, may have more bits.
+            if value.is_floating_point() and value.shape == case.shape:
                 assert value.dtype == DTYPES[exercise.spec.scored.dtype]
         else:
             assert value == again[name]

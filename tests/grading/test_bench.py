@@ -64,7 +64,7 @@ ROOT = Path(__file__).parents[2]
 EXERCISES = {exercise.name: exercise for exercise in with_step(catalog.parts(ROOT), "speed")}
 SPECS = {name: exercise.spec for name, exercise in EXERCISES.items()}
 ADD, DOT = EXERCISES["01_vector_add"], EXERCISES["02_dot_reduction"]
-EAGER = [name for name in EXERCISES if (ROOT / "exercises" / name / "eager.py").exists()]
+EAGER = [name for name, each in EXERCISES.items() if (each.folder / "eager.py").exists()]
 TRITON = [name for name in EAGER if SPECS[name].backend == "triton"]
 
 GB, MIB = 10**9, 2**20
@@ -233,7 +233,7 @@ def module_of(path: Path) -> object:
 
 
 def eager_entry(name: str) -> Callable[..., None]:
-    return getattr(module_of(ROOT / "exercises" / name / "eager.py"), SPECS[name].entry)
+    return getattr(module_of(EXERCISES[name].folder / "eager.py"), SPECS[name].entry)
 
 
 @pytest.mark.parametrize("name", EXERCISES)
@@ -259,7 +259,7 @@ def test_the_eager_form_is_right_on_every_edge_case(name: str):
 @pytest.mark.parametrize("name", EAGER)
 def test_what_is_compiled_is_the_function_on_tensors(name: str, monkeypatch: pytest.MonkeyPatch):
     spec = SPECS[name]
-    text = (ROOT / "exercises" / name / "eager.py").read_text() + compiled(spec, SIZES)
+    text = (EXERCISES[name].folder / "eager.py").read_text() + compiled(spec, SIZES)
     seen: list[str] = []
 
     def pass_on(function: Callable[..., object]) -> object:
@@ -297,7 +297,7 @@ def test_the_compiler_takes_tensors_that_lie_in_one_memory(
     """As the arena's do. The front of torch.compile refused 06's, of three types in one memory;
     it needs no GPU."""
     spec = SPECS[name]
-    text = (ROOT / "exercises" / name / "eager.py").read_text() + compiled(spec, SIZES)
+    text = (EXERCISES[name].folder / "eager.py").read_text() + compiled(spec, SIZES)
     monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend="aot_eager"))
     case = scored_case(spec, 2)
     memory = torch.zeros(arena_bytes(spec, 2, 2), dtype=torch.uint8)

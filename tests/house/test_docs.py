@@ -196,7 +196,7 @@ def test_samples_name_the_versions_that_the_course_is_tested_with(page: Path):
 @pytest.mark.parametrize("row", rows(section(README, "The exercises")), ids=lambda row: row[0])
 def test_readme_states_an_exercises_gates(row: list[str]):
     # An exercise without a row is fine: adding one changes no file but its own.
-    spec = catalog.find(ROOT, row[0]).spec
+    spec = catalog.find_entry(ROOT, row[0]).spec
     columns = f", {spec.scored.columns:,} columns" if spec.scored.columns else ""
     assert row[1:] == [
         {"triton": "Triton", "numba": "numba CUDA"}[spec.backend],

@@ -1,0 +1,134 @@
+"""The last kernel goes through the partial sums row by row, without a tile."""
+
+import torch
+import triton
+import triton.language as tl
+
+PROGRAMS = 264
+LEAST_ROWS = 4
+SUM_COLUMNS = 64
+
+
+@triton.jit
+def rms_norm_kernel(
+    x_ptr,
+    weight_ptr,
+    out_ptr,
+    rstd_ptr,
+    x_stride,
+    out_stride,
+    columns,
+    eps,
+    BLOCK: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    offsets = tl.arange(0, BLOCK)
+    inside = offsets < columns
+    x = tl.load(x_ptr + row * x_stride + offsets, mask=inside, other=0.0).to(tl.float32)
+    rstd = 1.0 / tl.sqrt(tl.sum(x * x, axis=0) / columns + eps)
+    tl.store(rstd_ptr + row, rstd)
+    weight = tl.load(weight_ptr + offsets, mask=inside).to(tl.float32)
+    tl.store(out_ptr + row * out_stride + offsets, x * rstd * weight, mask=inside)
+
+
+@triton.jit
+def rms_norm_backward_kernel(
+    x_ptr,
+    weight_ptr,
+    rstd_ptr,
+    dout_ptr,
+    dx_ptr,
+    partial_ptr,
+    x_stride,
+    dout_stride,
+    dx_stride,
+    rows,
+    columns,
+    rows_each,
+    BLOCK: tl.constexpr,
+):
+    program = tl.program_id(0).to(tl.int64)
+    offsets = tl.arange(0, BLOCK)
+    inside = offsets < columns
+    weight = tl.load(weight_ptr + offsets, mask=inside, other=0.0).to(tl.float32)
+    partial = tl.zeros((BLOCK,), tl.float32)
+    first = program * rows_each
+    for row in range(first, tl.minimum(first + rows_each, rows)):
+        x = tl.load(x_ptr + row * x_stride + offsets, mask=inside, other=0.0).to(tl.float32)
+        dout = tl.load(dout_ptr + row * dout_stride + offsets, mask=inside, other=0.0)
+        dout = dout.to(tl.float32)
+        rstd = tl.load(rstd_ptr + row)
+        xhat = x * rstd
+        scaled = weight * dout
+        mean = tl.sum(scaled * xhat, axis=0) / columns
+        dx = rstd * (scaled - xhat * mean)
+        tl.store(dx_ptr + row * dx_stride + offsets, dx, mask=inside)
+        partial += dout * xhat
+    tl.store(partial_ptr + program * columns + offsets, partial, mask=inside)
+
+
+@triton.jit
+def sum_partials_kernel(partial_ptr, dweight_ptr, partials, columns, COLUMNS: tl.constexpr):
+    columns_here = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = columns_here < columns
+    total = tl.zeros((COLUMNS,), tl.float32)
+    for number in range(partials):
+        total += tl.load(partial_ptr + number * columns + columns_here, mask=inside, other=0.0)
+    tl.store(dweight_ptr + columns_here, total, mask=inside)
+
+
+def warps(block: int) -> int:
+    return min(16, max(4, block // 512))
+
+
+def rms_norm(
+    x: torch.Tensor, weight: torch.Tensor, out: torch.Tensor, rstd: torch.Tensor, eps: float
+) -> None:
+    rows, columns = x.shape
+    block = triton.next_power_of_2(columns)
+    rms_norm_kernel[(rows,)](
+        x,
+        weight,
+        out,
+        rstd,
+        x.stride(0),
+        out.stride(0),
+        columns,
+        eps,
+        BLOCK=block,
+        num_warps=warps(block),
+    )
+
+
+def rms_norm_backward(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    rstd: torch.Tensor,
+    dout: torch.Tensor,
+    dx: torch.Tensor,
+    dweight: torch.Tensor,
+) -> None:
+    rows, columns = x.shape
+    block = triton.next_power_of_2(columns)
+    rows_each = max(LEAST_ROWS, triton.cdiv(rows, PROGRAMS))
+    programs = triton.cdiv(rows, rows_each)
+    partial = torch.empty((programs, columns), dtype=torch.float32, device=x.device)
+    rms_norm_backward_kernel[(programs,)](
+        x,
+        weight,
+        rstd,
+        dout,
+        dx,
+        partial,
+        x.stride(0),
+        dout.stride(0),
+        dx.stride(0),
+        rows,
+        columns,
+        rows_each,
+        BLOCK=block,
+        num_warps=warps(block),
+    )
+    sum_partials_kernel[(triton.cdiv(columns, SUM_COLUMNS),)](
+        partial, dweight, programs, columns, COLUMNS=SUM_COLUMNS
+    )
