@@ -100,7 +100,7 @@ def test_shares_by_plain_events_hold_for_each_bound(gpu: Gpu, tmp_path: Path):
     [
         ("03_product", 0.011, 1),
         ("03_product", 0.009, 0),
-        # The limits of noise of a latency are four times as wide.
+        # A latency has four times the leeway.
         ("04_one_row", 0.039, 0),
         ("04_one_row", -0.041, 1),
     ],

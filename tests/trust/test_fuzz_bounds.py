@@ -287,7 +287,7 @@ def test_no_claims_pass_a_gate_that_the_judges_clock_does_not(data: st.DataObjec
     assert speed.share_low <= speed.share * (1 + EPSILON)
     assert speed.share <= speed.share_high * (1 + EPSILON)
     assert speed.share <= most_share(samples, drawn.work, before, after) * (1 + EPSILON)
-    cause = noise_cause(samples, before, after, [], bound.leeway)
+    cause = noise_cause(samples, before, after, [], bound.steady, bound.leeway)
     if found.outcome is Outcome.PASS:
         assert cause is None
         assert speed.share > gate
@@ -356,8 +356,9 @@ def test_more_leeway_calls_nothing_noisy_that_was_not(data: st.DataObject):
     before, after = (near * data.draw(st.floats(0.95, 1.05)) for _ in range(2))
     if noise_cause(samples, before, after, []) is None:
         assert noise_cause(samples, before, after, [], leeway=4.0) is None
+        assert noise_cause(samples, before, after, [], steady=0.1, leeway=4.0) is None
     others = [nvml.Process(pid=1, name="game")]
-    assert noise_cause(samples, before, after, others, leeway=1e9)
+    assert noise_cause(samples, before, after, others, math.inf, leeway=1e9)
 
 
 @fuzz(100)
