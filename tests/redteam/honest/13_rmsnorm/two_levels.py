@@ -78,7 +78,7 @@ def sum_partials_kernel(
         inside = (rows_here < partials)[:, None] & (columns_here < columns)[None, :]
         places = rows_here[:, None] * columns + columns_here[None, :]
         sums += tl.load(partial_ptr + places, mask=inside, other=0.0)
-    few_ptr = dweight_ptr + tl.program_id(1) * columns
+    few_ptr = dweight_ptr + tl.program_id(1).to(tl.int64) * columns
     tl.store(few_ptr + columns_here, tl.sum(sums, axis=0), mask=columns_here < columns)
 
 
