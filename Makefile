@@ -10,6 +10,7 @@
 #   make lint                                    ruff and mypy
 #   make verify                                  every exercise against right and wrong kernels
 #   make verify MUTANTS=all                      and against every small change to its solution
+#   make verify CHANGED_SINCE=origin/main        only what changed since then, and a sample of the rest
 #   make redteam                                 all that attacks the judge, and all it must not reject:
 #     redteam-cheats, redteam-mutants            every cheat; every mutant
 #     redteam-honest SEEDS=44                    every correct kernel with 44 seeds
@@ -23,6 +24,7 @@ EX ?= 04_online_softmax
 KERNEL ?=
 DEVICE ?= auto
 MUTANTS ?= 6
+CHANGED_SINCE ?=
 SEEDS ?= 1
 FUZZ_MINUTES ?= 10
 
@@ -79,7 +81,8 @@ lint: $(READY)
 	$(VENV)/bin/mypy
 
 verify: $(READY)
-	$(VENV)/bin/grader verify --all --device $(DEVICE) --mutants $(MUTANTS)
+	$(VENV)/bin/grader verify $(if $(CHANGED_SINCE),--changed-since '$(CHANGED_SINCE)',--all) \
+		--device $(DEVICE) --mutants $(MUTANTS)
 
 redteam: redteam-cheats redteam-mutants redteam-honest redteam-fuzz
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import warm
 from hypothesis import HealthCheck, settings
 
 # The suite runs on every core already. torch reads this when it is imported, which is not here:
@@ -34,6 +36,33 @@ LONG = tuple(
     )
 )
 assert all(path.is_file() for path in LONG)
+
+
+# Folders and files whose subject is how processes start and end, and what one of them can reach.
+# Theirs start as a user's do. All others have theirs forked, already with torch: tests/warm.py.
+COLD = tuple(
+    Path(__file__).parent / name
+    for name in (
+        *("trust", "sandbox", "doctor", "machine", "cli/test_end_to_end.py", "cli/test_edges.py"),
+        *("grading/test_judge.py", "grading/test_check.py", "classroom/test_workflows.py"),
+        *("speed/test_clock.py", "backends/triton/test_compile_ttir.py"),
+    )
+)
+assert all(path.exists() for path in COLD)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cold", action="store_true", help="start each process as users do")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forked_processes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """On a GPU each other process counts as another program: there, too, none is forked."""
+    path, config = request.path, request.config
+    cold = config.getoption("--cold") or config.getoption("-m") == "gpu"
+    warm.use(not cold and not any(path.is_relative_to(place) for place in COLD))
+    yield
+    warm.use(warm=False)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,6 +5,7 @@ from .calibrate import SPARE as SPARE
 from .calibrate import Calibration as Calibration
 from .calibrate import Measured as Measured
 from .calibrate import gates_line as gates_line
+from .choice import choose as choose
 from .lint.records import Level as Level
 from .lint.records import LintFinding as LintFinding
 from .lint.records import Review as Review

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -86,6 +87,18 @@ def verify(
         typer.Option(metavar="N|all", help="Mutants to try for each solution, instead of 6."),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Choose other mutants.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--changed-since",
+            metavar="COMMIT",
+            help="Verify what changed since then, and a sample of the rest.",
+        ),
+    ] = None,
+    few: Annotated[
+        int | None,
+        typer.Option("--sample", min=1, help="Verify N exercises, others each day."),
+    ] = None,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the findings as JUnit XML.")
     ] = None,
@@ -101,13 +114,34 @@ def verify(
 ) -> None:
     """Prove that exercises tell right from wrong. Takes up to two minutes for each."""
     if calibrate:
-        _reject_beside_calibrate(device, {"--mutants": mutants, "--seed": seed, "--junit": junit})
+        unused = {"--mutants": mutants, "--seed": seed, "--junit": junit}
+        _reject_beside_calibrate(device, {**unused, "--changed-since": since, "--sample": few})
         _propose_gates(names, every, runs, json)
     if runs is not None:
         raise UsageError("--runs is for --calibrate.", "Give both, or neither.")
     sample = _sample(mutants, seed)
-    exercises = _with_solutions(names, every)
+    exercises = _chosen(names, every, since, few)
     verified, broken = _verified(exercises, device, sample, junit)
+    _show_verified(verified, json)
+    raise typer.Exit(_exit_code(exercises, verified, broken))
+
+
+def _chosen(
+    names: list[str] | None, every: bool, since: str | None, few: int | None
+) -> list[Exercise]:
+    """Return the exercises to verify, and print them where this command chose them."""
+    if since is None and few is None:
+        return _with_solutions(names, every)
+    from grader.authoring import choose
+
+    exercises = _with_solutions(names, every or not names)
+    today = datetime.now(UTC).date().toordinal()
+    chosen = choose(exercises, since, few, today)
+    say.message(chosen.sentence)
+    return list(chosen.exercises)
+
+
+def _show_verified(verified: list[Verified], json: bool) -> None:
     from pydantic import TypeAdapter
 
     from grader.authoring import Verified
@@ -118,6 +152,12 @@ def verify(
             say.write_json(TypeAdapter(Verified).dump_json(one, by_alias=True))
     else:
         say.show(verification.verification(verified, say.width()))
+
+
+def _exit_code(
+    exercises: list[Exercise], verified: list[Verified], broken: dict[str, GraderError]
+) -> int:
+    """Name the exercises that cannot be verified, and return the exit code: 0 if all are sound."""
     names = [exercise.name for exercise in exercises]
     for name in filter(broken.__contains__, names):
         say.message(f"error: {name} cannot be verified: {broken[name].message}")
@@ -126,7 +166,7 @@ def verify(
     complete = {one.exercise for one in verified} | broken.keys() == set(names)
     sound = complete and all(one.ok for one in verified)
     codes = [error.exit_code for error in broken.values()]
-    raise typer.Exit(max([*codes, 0 if sound else BrokenExercise.exit_code]))
+    return max([*codes, 0 if sound else BrokenExercise.exit_code])
 
 
 def _sample(mutants: str | None, seed: int | None) -> Sample:

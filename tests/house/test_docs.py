@@ -135,6 +135,7 @@ def test_ci_runs_the_test_command_of_readme():
             "grader check 01_vector_add --device auto --kernel 'my kernel.py'",
         ),
         ("make verify DEVICE=cpu", "grader verify --all --device cpu"),
+        ("make verify CHANGED_SINCE=main", "grader verify --changed-since 'main' --device auto"),
         ("make redteam-mutants", "bench/mutants.py --out bench/results/mutants_cpu.json"),
         ("make setup EXTRAS=dev,gpu PYTHON=python3.12", "-e '.[dev,gpu]'"),
         ("make test", "python -m pytest"),

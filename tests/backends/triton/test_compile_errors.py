@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +69,7 @@ def test_messages(
         assert "tt.func" not in "".join(capfd.readouterr()), name
     assert {name for name, text in texts.items() if text is None} == COMPILE
     text = "\n\n".join(f"## {name}\n{text}" for name, text in texts.items() if text)
+    text = re.sub(r"learner_kernel_\d+", "learner_kernel_N", text)  # of this process
     assert " object at 0x" not in text
     if importlib.metadata.version("triton") == "3.7.1":  # each version has words of its own
         assert text == snapshot

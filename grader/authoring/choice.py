@@ -1,0 +1,75 @@
+"""Choose what `grader verify` takes of a course: what changed, and another sample each day."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from grader.course import SHELVES, Exercise
+
+SAMPLE = 6  # exercises a day, unless their number is given
+FOLDERS = (*SHELVES, "solutions")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen exercises in the course's order, and one sentence that names them."""
+
+    exercises: tuple[Exercise, ...]
+    sentence: str
+
+
+def choose(exercises: Sequence[Exercise], since: str | None, most: int | None, day: int) -> Choice:
+    """Choose the exercises that changed since the commit `since`, and `most` others or fewer.
+
+    `day` is a number of days. The others are spread over the course, and each has its turn within
+    ceil(len(exercises) / most) days. Where git does not know `since`, none counts as changed.
+    """
+    names = None if since is None else changed(exercises[0].root, since)
+    known = [one for one in exercises if one.name in (names or ())]
+    period = math.ceil(len(exercises) / (most or SAMPLE))
+    sampled = [one for one in exercises[day % period :: period] if one not in known]
+    sample = f"{len(sampled)} of {len(exercises) - len(known)} as today's sample{_names(sampled)}"
+    if since is None:
+        sentence = sample
+    elif names is None:
+        sentence = f"{sample}, because git cannot compare with {since} here"
+    else:
+        sentence = f"{len(known) or 'none'} changed since {since}{_names(known)}, and {sample}"
+    chosen = tuple(one for one in exercises if one in known or one in sampled)
+    return Choice(chosen, f"chosen: {sentence}")
+
+
+def changed(root: Path, since: str) -> set[str] | None:
+    """Return the names of exercises with a file that differs from where `since` branched off.
+
+    Files that are not committed count. Returns None where there is no git, no history, no such
+    commit, or no common ancestor, as in a shallow clone.
+    """
+    commit = _git(root, "rev-parse", "--verify", "--end-of-options", f"{since}^{{commit}}")
+    base = commit and _git(root, "merge-base", commit.strip(), "HEAD")
+    if not base:
+        return None
+    changes = _git(root, "diff", "--name-only", "--relative", "-z", base.strip())
+    added = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
+    if changes is None or added is None:
+        return None
+    places = [PurePosixPath(path).parts for path in (changes + added).split("\0")]
+    return {parts[1] for parts in places if len(parts) > 2 and parts[0] in FOLDERS}
+
+
+def _git(root: Path, *words: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", *words], cwd=root, capture_output=True, text=True, errors="surrogateescape"
+        )
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _names(exercises: Sequence[Exercise]) -> str:
+    return f" ({', '.join(one.name for one in exercises)})" if exercises else ""
