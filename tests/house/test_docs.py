@@ -381,12 +381,12 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert set(ends) == {"stopped", "not defended"}
     assert f"{len(cheats['cheats'])} files on the CPU, of which {ends['stopped']} were" in text
     assert f"and {ends['not defended']} are those that the table lists" in text
-    assert f"The {only_gpu} that only a GPU can show" in text
     there = json.loads((folder / "redteam_h200.json").read_text())
     ends = there["counts"]
     gains = [one["gain"] for one in there["cheats"] if one["status"] == "harmless"]
     assert set(ends) == {"stopped", "harmless", "undecided"}
-    assert {one["name"] for one in there["cheats"]} >= set(cheats["left_out"])
+    judged = {one["name"] for one in there["cheats"]} & set(cheats["left_out"])
+    assert f"Of the {only_gpu} that only a GPU can show, {len(judged)} were judged on" in text
     assert f"{ends['stopped']} were stopped where they say, {ends['harmless']} around" in text
     assert f"gained at most {100 * (max(gains) - 1):.2f} %" in text
     assert f"and {ends['undecided']} got no points" in text
