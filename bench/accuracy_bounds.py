@@ -36,7 +36,7 @@ CLOSE, STEADY, GAIN = 0.01, 0.01, 0.02
 
 @dataclass(frozen=True)
 class Plan:
-    """How much to measure: `done` is an earlier record of the same part, which goes on.
+    """A run of one part, as the command line asks; `done` is an earlier record to go on with.
 
     No row begins after `until`, in seconds of the monotonic clock.
     """

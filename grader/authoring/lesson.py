@@ -112,10 +112,9 @@ def _scored(spec: Spec) -> str:
     size = ", far larger than the GPU's cache" if scored.rows is None else ""
     if not scored.row:
         return f"{scored.dtype}{size}"
-    rows = "rows" if scored.rows is None else f"{scored.rows:,} rows"
-    rows = "one row" if scored.rows == 1 else rows
     is_row = len(scored.extents) == 1
-    rows = f"{rows} of {scored.row} columns" if is_row else f"{scored.row} for each first index"
+    columns = f"{scored.rows_in_words} of {scored.row} columns"
+    rows = columns if is_row else f"{scored.row} for each first index"
     return f"{scored.dtype} with {rows}{size}"
 
 

@@ -120,6 +120,13 @@ class Scored:
         """The extents in words, such as `8×2,048×64`; empty for 1-D arguments."""
         return "×".join(f"{extent:,}" for extent in self.extents)
 
+    @property
+    def rows_in_words(self) -> str:
+        """The first extent, such as `4,096 rows` or `one row`; `rows` where the GPU decides."""
+        if self.rows is None:
+            return "rows"
+        return "one row" if self.rows == 1 else f"{self.rows:,} rows"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mistake:

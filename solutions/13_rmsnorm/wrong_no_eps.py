@@ -24,7 +24,7 @@ def rms_norm_kernel(
     eps,
     BLOCK: tl.constexpr,
 ):
-    """Normalizes one row, which is one block: BLOCK is a power of two, `columns` or more.
+    """Normalizes one row in one block; BLOCK is a power of two and at least `columns`.
 
     A stride is the number of elements from the start of a row to the start of the next.
     """

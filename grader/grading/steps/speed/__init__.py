@@ -38,9 +38,7 @@ def asks(spec: Spec) -> str:
 
 def _asks(spec: Spec) -> str:
     scored, gates = spec.timed
-    rows = "rows" if scored.rows is None else f"{scored.rows:,} rows"
-    rows = "one row" if scored.rows == 1 else rows
-    columns = f", {rows} of {scored.row}" if scored.row else ""
+    columns = f", {scored.rows_in_words} of {scored.row}" if scored.row else ""
     size = ", sized to the GPU" if scored.rows is None else ""
     return (
         f"{scored.dtype}{columns}{size}: {percent(gates.passing)} of "
