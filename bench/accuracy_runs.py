@@ -43,11 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--place", type=int, default=0, help="the scored size for --plain")
     asked = options.parse_args(argv)
     if asked.one:
-        found = speed_step(catalog.find(asked.course, asked.one[0]), Path(asked.one[1]))
+        found = speed_step(catalog.find_entry(asked.course, asked.one[0]), Path(asked.one[1]))
     elif asked.plain:
-        found = plain_events(catalog.find(asked.course, asked.plain), asked.place)
+        found = plain_events(catalog.find_entry(asked.course, asked.plain), asked.place)
     else:
-        found = plain_reference(catalog.find(asked.course, asked.reference))
+        found = plain_reference(catalog.find_entry(asked.course, asked.reference))
     print(json.dumps(found))
     return 0
 

@@ -28,6 +28,7 @@ def compiled(dtype):
 def vector_add(x, y, out):
     n = x.numel()
     device = Device()
+    device.set_current()
     config = LaunchConfig(grid=-(-n // 256), block=256)
     kernel = compiled(x.dtype)
     stream = device.create_stream()
