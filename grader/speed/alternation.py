@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from grader.machine import gpu_lock, nvml
 from grader.sandbox import WorkerLink
-from grader.speed.bound import Reference
+from grader.speed.bound import Bound, Reference
 from grader.speed.clock import (
     BatchTime,
     Evidence,
@@ -22,7 +22,7 @@ from grader.speed.clock import (
 )
 from grader.speed.slots import Slots
 from grader.speed.spot_checks import SlotContents
-from grader.speed.statistics import decide, interval
+from grader.speed.statistics import INDIFFERENCE, decide, interval
 
 MIN_CYCLES = 10  # enough for an interval, and for a deviation to decide with
 MAX_CYCLES = 48
@@ -50,21 +50,21 @@ def alternate(
     reference: Reference,
     slots: Slots,
     contents: SlotContents,
-    work: Callable[[Slots], float],
+    bound: Bound,
     gate: float,
     alone: Sequence[BatchTime],
 ) -> Samples:
     """Run cycles until the share is known to lie above or below the gate, or time is up.
 
-    `work(slots)` is that of one call, in units of the bound, as the slots are filled.
+    `alone` are the reference's batches before the kernel's process was started.
     """
     samples, began = Samples(Evidence(alone)), time.monotonic()
-    while not _enough_cycles(samples, gate, began):
+    while not _enough_cycles(samples, gate, began, bound.indifference):
         reference.prepare()  # it rests while the judge writes the kernel's inputs
         timed = time_batch(kernel, slots)
         beside = time_reference_batch(reference, contents, kernel)
         ceiling = reference.rate(beside)
-        batch_work = work(slots) * slots.calls
+        batch_work = bound.work(slots) * slots.calls
         samples.evidence.kernel.append(timed)
         samples.work.append(batch_work)
         samples.evidence.beside.append(beside)
@@ -125,7 +125,9 @@ def corrected_shares(samples: Samples, ceiling: float) -> list[float]:
     return [share * (sample / middle) for sample in samples.shares]
 
 
-def _enough_cycles(samples: Samples, gate: float, began: float) -> bool:
+def _enough_cycles(
+    samples: Samples, gate: float, began: float, indifference: float = INDIFFERENCE
+) -> bool:
     done = len(samples.shares)
     if done < MIN_CYCLES:
         return False
@@ -133,7 +135,7 @@ def _enough_cycles(samples: Samples, gate: float, began: float) -> bool:
         return True
     if correction(samples.evidence) > 1:  # more batches make the judge's clock more certain
         return False
-    if decide(samples.shares, gate) is None:
+    if decide(samples.shares, gate, indifference) is None:
         return False
     low, high = interval(samples.shares)
     return (high - low) / statistics.median(samples.shares) <= NARROW

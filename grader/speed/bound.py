@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from grader.speed.sizing import CALLS
+from grader.speed.statistics import INDIFFERENCE
 
 if TYPE_CHECKING:
     from grader.model import Spec, Speed
@@ -66,8 +67,9 @@ class Bound:
     speed is not higher, as `speed.explanation.with_explanation` does.
 
     A batch has at most `calls` calls. The reference's rate may vary by `steady`, as a part of it.
-    The limits by which the judge's clock is in doubt are `leeway` times as wide. With `any_length`,
-    a batch of the reference may be as short as it is.
+    The limits by which the judge's clock is in doubt are `leeway` times as wide. A share that is
+    closer to its gate than `indifference`, as a part of it, may be decided either way. With
+    `any_length`, a batch of the reference may be as short as it is.
 
     A share above `most` means that work was left out; None where no share is impossible.
 
@@ -90,6 +92,7 @@ class Bound:
     calls: int = CALLS
     steady: float = STEADY
     leeway: float = 1.0
+    indifference: float = INDIFFERENCE
     any_length: bool = False
     most: float | None = None
     fault: Callable[[Spec], str | None] = lambda spec: None

@@ -12,9 +12,10 @@ import statistics
 from collections.abc import Sequence
 
 # A class makes thousands of decisions in a term (100 students, 10 tasks, 5 tries: 5,000).
-# Probability to fail a kernel that is INDIFFERENCE above the gate, or to pass one as far below.
+# Probability to fail a kernel that is `indifference` above the gate, or to pass one as far below.
 ERROR = 1e-4
-INDIFFERENCE = 0.015  # relative; closer to the gate than this, either decision is right
+# Relative; closer to the gate than this, either decision is right. A rough bound has a larger one.
+INDIFFERENCE = 0.015
 THRESHOLD = math.log((1 - ERROR) / ERROR)  # 9.21, of Wald's sequential probability ratio test
 # A standard deviation from few samples may be too small, and would then decide too soon.
 CAUTION = 1.25
@@ -28,11 +29,11 @@ RERUN = 0.003
 CONFIDENCE = 0.95
 
 
-def decide(shares: Sequence[float], gate: float) -> bool | None:
+def decide(shares: Sequence[float], gate: float, indifference: float = INDIFFERENCE) -> bool | None:
     """Decide whether the share lies above the gate; None while that is open.
 
-    This is Wald's sequential probability ratio test between gate * (1 + INDIFFERENCE) and gate * (1
-    - INDIFFERENCE) for normal errors. Their deviation comes from the samples' median absolute
+    This is Wald's sequential probability ratio test between gate * (1 + indifference) and gate * (1
+    - indifference) for normal errors. Their deviation comes from the samples' median absolute
     deviation. (A. Wald, "Sequential Tests of Statistical Hypotheses", Annals of Mathematical
     Statistics 16(2), 1945.)
 
@@ -45,7 +46,7 @@ def decide(shares: Sequence[float], gate: float) -> bool | None:
     centre = statistics.median(excess)
     reach = OUTLIER * deviation
     clipped = [min(max(x, centre - reach), centre + reach) for x in excess]
-    evidence = 2 * INDIFFERENCE * sum(clipped) / deviation**2
+    evidence = 2 * indifference * sum(clipped) / deviation**2
     if abs(evidence) < THRESHOLD or (evidence > 0) != (statistics.median(shares) > gate):
         return None
     return evidence > 0

@@ -226,7 +226,7 @@ def test_a_bound_in_a_file_has_its_own_work_and_rate(added: Path, monkeypatch: p
     monkeypatch.setattr(alternation.gpu_lock, "uuid", str)
     reference = bound.reference(slots, None, None)
     kernel = SimpleNamespace(stop=lambda: None)
-    found = alternation.alternate(kernel, reference, slots, batch, bound.work, 0.4, [batch])
+    found = alternation.alternate(kernel, reference, slots, batch, bound, 0.4, [batch])
     assert found.shares == pytest.approx([0.5] * len(found.shares))
     assert bound.rate_text(500.0) == "0 calls/ms"
     assert bound.rate_text(12_345_678.0) == "12,346 calls/ms"

@@ -277,7 +277,8 @@ def test_no_claims_pass_a_gate_that_the_judges_clock_does_not(data: st.DataObjec
             rough = drawn.work / claims / before * data.draw(st.floats(0.5, 1.1))
             gate = min(max(rough, 0.05), 1.0)
         samples = alternate(
-            None, drawn, SLOTS, None, lambda _: drawn.work / SLOTS.calls, gate, alone
+            *(None, drawn, SLOTS, None),
+            *(replace(bound, work=lambda _: drawn.work / SLOTS.calls), gate, alone),
         )
         found = graded(patch, bound, samples, gate, before, after)
     assert MIN_CYCLES <= len(samples.shares) <= MAX_CYCLES
@@ -292,7 +293,7 @@ def test_no_claims_pass_a_gate_that_the_judges_clock_does_not(data: st.DataObjec
         assert cause is None
         assert speed.share > gate
         shares = corrected_shares(samples, timing.fair_ceiling(samples.ceilings, before, after))
-        assert decide(shares, gate) is True
+        assert decide(shares, gate, bound.indifference) is True
         assert not is_impossible(speed)
     else:
         assert found.failure is not None
@@ -345,13 +346,16 @@ def graded(
     return timing._measure(grading, slots, None, Sizing(64, SLOTS.calls), [])
 
 
+ONE_CALL = find_bound("latency")
+
+
 @fuzz(60)
 @given(st.data())
 def test_more_leeway_calls_nothing_noisy_that_was_not(data: st.DataObject):
     alone = data.draw(steady())
     with pytest.MonkeyPatch.context() as patch:
         drawn = Alternating(patch, data.draw)
-        samples = alternate(None, drawn, SLOTS, None, lambda _: 1.0, 0.5, alone)
+        samples = alternate(None, drawn, SLOTS, None, ONE_CALL, 0.5, alone)
     near = statistics.median(samples.ceilings)
     before, after = (near * data.draw(st.floats(0.95, 1.05)) for _ in range(2))
     if noise_cause(samples, before, after, []) is None:

@@ -24,6 +24,9 @@ LEEWAY = 4.0
 # with an H100, without any other program of ours. So only the sequential test, which has the spread
 # of the samples, says whether a share is certain.
 STEADY = math.inf
+# Samples that differ by 25 % decide a kernel so far from its gate within twenty cycles. At the
+# usual 1.5 % they left one at 2.5 times its gate undecided.
+INDIFFERENCE = 0.15
 
 
 def work(slots: Slots) -> float:
@@ -111,6 +114,7 @@ BOUND = Bound(
     calls=CALLS,
     steady=STEADY,
     leeway=LEEWAY,
+    indifference=INDIFFERENCE,
     any_length=True,
     # No share is impossible: a launch with fewer arguments than the small kernel's is faster.
     fault=fault,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -397,8 +396,7 @@ def test_while_one_is_timed_nothing_of_the_other_runs(monkeypatch: pytest.Monkey
     monkeypatch.setattr(alternation.gpu_lock, "uuid", str)
     turns, alone = Turns(monkeypatch), [BatchTime(window_s=0.02, claimed_s=0.016, available=GIB)]
     slots = SimpleNamespace(least_bytes=1 << 20, calls=16)
-    bytes_of = attrgetter("least_bytes")
-    found = alternation.alternate(turns.kernel, turns.reference, slots, [], bytes_of, 0.5, alone)
+    found = alternation.alternate(turns.kernel, turns.reference, slots, [], BOUND, 0.5, alone)
     one = ["gets ready", "kernel", "kernel stops", "rest", "GPU idle of the kernel", "ceiling"]
     assert turns.done == one * alternation.MIN_CYCLES
     assert found.evidence.alone == alone

@@ -146,7 +146,8 @@ def _measure(
     if timed.no_kernel is not None:
         return Finding(measured, timed.no_kernel, Outcome.FAIL, speed)
     explained = _explained(grading, bound, speed, slots, timed.launched)
-    return finding(bound, measured, speed, explained, decide(shares, gates.passing), noise)
+    passed = decide(shares, gates.passing, bound.indifference)
+    return finding(bound, measured, speed, explained, passed, noise)
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def _timed(
             rough = bound.work(slots) * len(calls) / batch.claimed_s / before
         if rough < HOPELESS:
             return hopeless(rough, bound)
-        samples = alternate(kernel, reference, slots, contents, bound.work, gate, alone)
+        samples = alternate(kernel, reference, slots, contents, bound, gate, alone)
         latency = _latency(kernel, spec, arena)
         no_kernel = _without_kernels(kernel, slots, arena) if spec.kernels else None
     del reserved
