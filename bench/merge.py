@@ -26,6 +26,7 @@ ROWS = {
     "exercises": ("exercise",),
     "not_ok": ("exercise", "kernel"),
     "left_out": (),
+    "left": (),
 }
 
 
@@ -54,6 +55,8 @@ def merged(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
             whole[key] = _sum(values)
         elif key in ("runs", "rejected"):
             whole[key] = sum(values)
+        elif key == "fingerprints":
+            whole[key] = {name: value for each in values for name, value in each.items()}
         elif key == "counts":
             whole[key] = dict(sum(map(Counter, values), Counter()))
         elif key == "ok":

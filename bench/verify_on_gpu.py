@@ -3,7 +3,8 @@
     python bench/verify_on_gpu.py --out bench/results/verify_h200.json
     python bench/verify_on_gpu.py --device cpu 01_vector_add --out /tmp/verify_cpu.json
 
-The first line is for a machine with a CUDA GPU that nobody else uses. Exit code 0 means that every
+The first line is for a machine with a CUDA GPU that nobody else uses. The record is written after
+each exercise, and a run with the same --out goes on where it ended. Exit code 0 means that every
 kernel came out as it must and that every solution passes its gate with 5 % to spare; on the CPU
 there is no gate to pass.
 """
@@ -11,13 +12,14 @@ there is no gate to pass.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from kept import by_exercise
 
 from grader.authoring import verify
 from grader.authoring.calibrate import SPARE
@@ -35,35 +37,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("names", nargs="*", help="exercises; without any, all of them")
     options.add_argument("--device", default="cuda", choices=("cpu", "cuda"))
-    options.add_argument("--out", type=Path, help="write the record here")
+    options.add_argument("--out", type=Path, help="write the record here; go on if it exists")
+    options.add_argument("--seconds", type=float, default=float("inf"), help="begin none later")
     asked = options.parse_args(argv)
     root = catalog.find_root(Path(__file__).parent)
+    out = asked.out and asked.out.resolve()
     os.chdir(root)  # so that the paths in the results are the course's own
     try:
         exercises = [catalog.find(root, name) for name in asked.names] or catalog.exercises(root)
-        record = measured(exercises, asked.device)
+        record = by_exercise(
+            *(exercises, lambda one: measured(one, asked.device), is_fine, out, asked.seconds)
+        )
     except GraderError as error:
         print(f"error: {error.message}\nnext: {error.next_step}", file=sys.stderr)
         return error.exit_code
-    if asked.out:
-        asked.out.write_text(json.dumps(record, indent=2) + "\n")
     print("\n".join(table(record)))
     return 0 if record["ok"] else 1
 
 
-def measured(exercises: Sequence[Exercise], device: str) -> dict[str, Any]:
-    """The whole record. Solutions come first: if one is too slow, that is soon told."""
+def measured(exercise: Exercise, device: str) -> dict[str, Any]:
+    """One exercise. Its solution comes first: if it is too slow, that is soon told."""
     began = time.monotonic()
-    solutions = [solution(exercise, device) for exercise in exercises]
+    solutions = [solution(part, device) for part in exercise.parts]
     verify_began = time.monotonic()
-    verified = verify.run(exercises, device, tell)
+    verified = verify.run([exercise], device, tell)
     finished = time.monotonic()
-    kernels = [kernel(one) for one in verified]
-    complete = {one.exercise for one in verified} == {exercise.name for exercise in exercises}
-    fine = [row["ok"] for row in (*solutions, *kernels)]
     return {
         "benchmark": "verify_on_gpu",
-        "ok": complete and bool(fine) and all(fine),
         "device": device,
         "environment": environment(verified),
         "wall_s": {
@@ -72,8 +72,14 @@ def measured(exercises: Sequence[Exercise], device: str) -> dict[str, Any]:
             "total": round(finished - began, 1),
         },
         "solutions": solutions,
-        "kernels": kernels,
+        "kernels": [kernel(one) for one in verified],
     }
+
+
+def is_fine(record: Mapping[str, Any]) -> bool:
+    rows = (*record["solutions"], *record["kernels"])
+    judged = {row["exercise"] for row in record["kernels"]}
+    return judged == record["fingerprints"].keys() and all(row["ok"] for row in rows)
 
 
 def solution(exercise: Exercise, device: str) -> dict[str, Any]:
@@ -163,6 +169,8 @@ def table(record: dict[str, Any]) -> Iterator[str]:
             f"got {row['actual']} ({row['detail']})"
         )
     count = len(record["kernels"])
+    if record["left"]:
+        yield f"not verified yet: {', '.join(record['left'])}; go on with the same --out"
     yield f"{count - len(bad)} of {count} kernels as they must be; " + (
         f"verify {record['wall_s']['verify']:.0f} s, total {record['wall_s']['total']:.0f} s; "
         f"{'OK' if record['ok'] else 'NOT OK'}"
