@@ -370,7 +370,7 @@ BACKWARD = replace(
     # Per element: xhat, weight * dout, the product and the addition of the mean, that of dweight,
     # and product, difference and product of dx.
     flops=lambda case: 9 * case.elements,
-    gates=Gates(passing=0.60, great=0.85),
+    gates=Gates(passing=0.60, great=0.83),
     mistakes=BACKWARD_MISTAKES,
 )
 

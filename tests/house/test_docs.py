@@ -361,6 +361,25 @@ def test_what_was_measured_again_is_said_as_it_was():
     assert f"by {100 * (max(run['raised'] for run in alone) - 1):.2f} % at most" in page
 
 
+def test_what_was_measured_on_an_h100_is_said_as_it_was():
+    record = json.loads((ROOT / "bench" / "results" / "accuracy_h100.json").read_text())
+    page = " ".join((ROOT / "docs" / "measuring.md").read_text(encoding="utf-8").split())
+    rows = record["events"]["rows"]
+    off = ", ".join(f"{100 * row['off']:+.2f}" for row in rows)
+    assert f"They were {off} % off plain CUDA events" in page
+    itself = ", ".join(f"{share:.4f}" for share in record["itself"]["shares"])
+    assert f"reached {itself} of itself" in page
+    liars = record["liars"]["rows"]
+    gains = [row["gain"] for row in liars if not row["caught"]]
+    assert f"no liar gained more than {100 * max(gains):.2f} %; one was `noisy`" in page
+    assert [row["caught"] for row in liars].count("noisy") == 1
+    slowest = max(rows, key=lambda row: row["duration_s"])
+    assert slowest["exercise"] == "13_rmsnorm:rms_norm_backward"
+    steps = record["duration"]
+    assert steps["slowest_s"] == slowest["duration_s"]
+    assert f"took {steps['median_s']:.1f} s. The slowest took {steps['slowest_s']:.1f} s" in page
+
+
 def test_runs_lie_as_near_to_each_other_as_intervals_say():
     """statistics.RERUN, from the record under bench/results."""
     record = json.loads((ROOT / "bench/results/accuracy_repeats_h200.json").read_text())["repeats"]
