@@ -33,6 +33,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grader import backends
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import check
@@ -66,8 +67,9 @@ class Honest:
 
     @property
     def gpu_only(self) -> bool:
-        """Whether no simulator can run it: a line `# GPU only: why` says so."""
-        return GPU_ONLY.search(self._text) is not None
+        """Whether no simulator can run it: its language has none, or `# GPU only: why` says so."""
+        backend = backends.find(self.exercise.any_spec.backend)
+        return backend.can.dry_run or GPU_ONLY.search(self._text) is not None
 
     def runs_on(self, device: str) -> bool:
         """Report whether it can run here: a line `# Needs: PACKAGE` names what it imports."""
