@@ -38,6 +38,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Vector add",
     summary="A first kernel: cut a vector into blocks, and give each block to one program.",
+    needs=("t02_masks", "t06_launch"),
     backend="triton",
     also_in=("cuda",),
     entry="vector_add",

@@ -44,6 +44,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 SPEC = Spec(
     title="Dot product by reduction",
     summary="Sum a product of two vectors with a tree in shared memory, block by block.",
+    needs=("p08_grid_stride", "p12_dot"),
     backend="numba",
     entry="dot",
     arguments=(reads("a"), reads("b"), writes("out", shape=(1,), dtype="float32", at_most=None)),

@@ -109,7 +109,8 @@ MISTAKES = (
 
 SPEC = Spec(
     title="Three-pass softmax",
-    summary="softmax of rows longer than any block: maximum, sum, answer",
+    summary="Softmax of rows longer than any block, in three passes: maximum, sum, answer.",
+    needs=("01_vector_add", "t05_block_loop"),
     backend="triton",
     entry="softmax",
     arguments=(reads("x", at_most=3), writes("out", like="x")),

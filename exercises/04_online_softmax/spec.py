@@ -117,7 +117,8 @@ MISTAKES = (
 
 SPEC = Spec(
     title="Online softmax",
-    summary="softmax with maximum and sum in one pass: one read fewer",
+    summary="Softmax with maximum and sum in one pass: one read fewer.",
+    needs=("03_three_pass_softmax",),
     backend="triton",
     also_in=("cuda",),
     entry="softmax",

@@ -85,6 +85,7 @@ MISTAKES = (
 SPEC = Spec(
     title="SwiGLU",
     summary="Fuse an activation and a product, so that nothing in between goes to memory.",
+    needs=("01_vector_add",),
     backend="triton",
     entry="swiglu",
     arguments=(reads("gate"), reads("up"), writes("out", like="gate")),

@@ -252,7 +252,8 @@ MISTAKES = (
 
 SPEC = Spec(
     title="Cross entropy",
-    summary="loss and gradient in one launch, the gradient in place of the logits",
+    summary="Loss and gradient in one launch, with the gradient in place of the logits.",
+    needs=("04_online_softmax",),
     backend="triton",
     also_in=("cuda",),
     entry="cross_entropy",

@@ -263,6 +263,7 @@ BACKWARD_MISTAKES = (
 FORWARD = Spec(
     title="RMSNorm",
     summary="Normalize rows that stay on the chip, and sum a gradient over all of them.",
+    needs=("01_vector_add", "t03_tile", "t05_block_loop"),
     backend="triton",
     entry="rms_norm",
     arguments=(

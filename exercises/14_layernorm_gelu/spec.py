@@ -248,6 +248,7 @@ MISTAKES = (
 SPEC = Spec(
     title="LayerNorm and GELU",
     summary="Normalise, scale, shift and GELU in one pass, over a row that stays in registers.",
+    needs=("01_vector_add", "t04_reduction"),
     backend="triton",
     entry="layernorm_gelu",
     arguments=(

@@ -226,14 +226,22 @@ def _incomplete(graded: Sequence[Result]) -> int:
     return max(verdict.exit_code(graded), BrokenExercise.exit_code)
 
 
-def list_exercises() -> None:
+def list_exercises(
+    as_map: Annotated[
+        bool, typer.Option("--map", help="Show which exercises each one builds on.")
+    ] = False,
+) -> None:
     """List the exercises of this course."""
+    from grader.course import course_map
     from grader.grading import points_of
     from grader.reports import contract
 
     exercises = catalog.exercises(catalog.find_root())
     if not exercises:
         raise UsageError("This course has no exercises yet.", "Add a folder with a spec.py.")
+    if as_map:
+        say.show(contract.map_of(course_map(exercises), say.width()))
+        return
     say.show(contract.course_list(exercises))
     for exercise in exercises:
         _ = points_of(exercise.any_spec)  # a broken spec raises, after the table shows the others

@@ -23,8 +23,9 @@ class Limits:
 class BaseSpec:
     """One exercise of any kind. A kind's own spec derives from this and adds what it grades by.
 
-    `kind` is the name of a folder in `grader.grading.kinds`. `points` overrides what single steps
-    earn, such as `points={"speed": 5}`. `file` is the name of the file that the learner writes.
+    `kind` is the name of a folder in `grader.grading.kinds`. `needs` names the exercises that teach
+    what this one takes for granted. `points` overrides what single steps earn, such as
+    `points={"speed": 5}`. `file` is the name of the file that the learner writes.
     """
 
     file: ClassVar[str] = "kernel.py"
@@ -32,6 +33,7 @@ class BaseSpec:
     title: str
     summary: str
     kind: str
+    needs: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     points: Mapping[str, int] = field(default_factory=dict, hash=False)
     limits: Limits = Limits()

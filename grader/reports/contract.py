@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from grader import backends
-from grader.course import Exercise
+from grader.course import Exercise, Place
 from grader.grading import kind_of, points_of, steps_of
 from grader.model import BaseSpec, BrokenExercise, Spec
 from grader.reports.layout import WIDEST, filled
@@ -33,6 +33,22 @@ def _list_row(exercise: Exercise) -> tuple[str, str, str, str]:
     further = spec.also_in if isinstance(spec, Spec) else ()
     written_in = ", ".join([kind.backend(spec) or kind.name, *further])
     return (exercise.name, spec.title, written_in, str(points))
+
+
+def map_of(places: Sequence[Place], width: int = WIDEST) -> Text:
+    """Return a line for each exercise: its name, and those that it builds on."""
+    names = [place.exercise.name for place in places]
+    longest, table = max(map(len, names)), Text()
+    table.append(f"{'EXERCISE':<{longest}}  BUILDS ON\n", style="bold")
+    for name, place in zip(names, places, strict=True):
+        table.append(filled(builds_on(place), width, " " * (longest + 2), f"{name:<{longest}}  "))
+    return table
+
+
+def builds_on(place: Place) -> str:
+    """Name what an exercise builds on; `–` where it builds on none."""
+    elsewhere = (f"{name} (not in this course)" for name in place.elsewhere)
+    return ", ".join([*(one.name for one in place.needs), *elsewhere]) or "–"
 
 
 def contract(exercise: Exercise, width: int = WIDEST) -> Text:
@@ -87,6 +103,9 @@ def _two_columns(rows: Sequence[tuple[str, str]], width: int) -> str:
 
 
 def _to_read(exercise: Exercise) -> Iterator[tuple[str, str]]:
+    needs = exercise.any_spec.needs
+    if needs:
+        yield "before", ", ".join(needs)
     lesson = exercise.folder / "README.md"
     if lesson.exists():
         yield "lesson", lesson.relative_to(exercise.root).as_posix()

@@ -22,6 +22,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Zip",
     summary="Subtract two arrays: one thread for each pair of elements.",
+    needs=("p01_map",),
     backend="numba",
     entry="subtract",
     arguments=(reads("a"), reads("b"), writes("out", like="a")),

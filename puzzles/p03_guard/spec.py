@@ -22,6 +22,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Guard",
     summary="Double every element: more threads than elements.",
+    needs=("p02_zip",),
     backend="numba",
     entry="double",
     arguments=(reads("a"), writes("out", like="a")),

@@ -22,6 +22,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Map in 2-D",
     summary="Add 10 to every element of a table: threads in rows and columns.",
+    needs=("p03_guard",),
     backend="numba",
     entry="add_ten_2d",
     arguments=(reads("a"), writes("out", like="a")),

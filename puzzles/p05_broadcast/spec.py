@@ -27,6 +27,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Broadcast",
     summary="Fill a table with the products of two arrays: an element serves many threads.",
+    needs=("p04_map_2d",),
     backend="numba",
     entry="products",
     # An element of a is read by each thread of its row, one of b by each of its column.

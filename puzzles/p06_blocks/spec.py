@@ -29,6 +29,7 @@ def sizes(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Tensor
 SPEC = Spec(
     title="Blocks",
     summary="Add its place to every element: more elements than a block has threads.",
+    needs=("p03_guard",),
     backend="numba",
     entry="add_place",
     arguments=(reads("a"), writes("out", like="a")),

@@ -27,6 +27,7 @@ def sizes(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Tensor
 SPEC = Spec(
     title="Blocks in 2-D",
     summary="Add a row to every row of a table: blocks in both directions.",
+    needs=("p04_map_2d", "p06_blocks"),
     backend="numba",
     entry="add_bias",
     # Each element of bias is read by the threads of a whole column.

@@ -22,6 +22,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Grid-stride loop",
     summary="Halve every element: fewer threads than elements, and each does several.",
+    needs=("p06_blocks",),
     backend="numba",
     entry="halve",
     arguments=(reads("a"), writes("out", like="a")),

@@ -22,6 +22,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Coalesced",
     summary="Change the sign of every element, with as few trips to memory as there can be.",
+    needs=("p08_grid_stride",),
     backend="numba",
     entry="negate",
     arguments=(reads("a"), writes("out", like="a")),

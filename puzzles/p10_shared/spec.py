@@ -37,6 +37,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 SPEC = Spec(
     title="Shared memory",
     summary="Subtract from every element the mirrored one of its block; read each only once.",
+    needs=("p06_blocks",),
     backend="numba",
     entry="mirror",
     arguments=(reads("a"), writes("out", like="a")),

@@ -28,6 +28,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Pooling",
     summary="At each place, the largest of the last four elements, each read only once.",
+    needs=("p10_shared",),
     backend="numba",
     entry="pool",
     arguments=(reads("a"), writes("out", like="a")),

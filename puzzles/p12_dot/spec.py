@@ -27,6 +27,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 SPEC = Spec(
     title="Dot product",
     summary="Add up the products of two arrays: the threads of one block, in a tree.",
+    needs=("p10_shared",),
     backend="numba",
     entry="dot",
     arguments=(reads("a"), reads("b"), writes("out", shape=(1,), dtype="float32")),

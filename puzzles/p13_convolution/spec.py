@@ -37,6 +37,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 SPEC = Spec(
     title="Convolution with a halo",
     summary="A weighted sum of four neighbours at each place, across the edges of blocks.",
+    needs=("p11_pooling",),
     backend="numba",
     entry="convolve",
     # Of each block, the halo is read by the next one as well; the weights by every thread.

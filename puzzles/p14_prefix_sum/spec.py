@@ -37,6 +37,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 SPEC = Spec(
     title="Prefix sum",
     summary="At each place, the sum of all elements of the block up to there, in five steps.",
+    needs=("p12_dot",),
     backend="numba",
     entry="prefix_sum",
     arguments=(reads("a"), writes("out", like="a")),

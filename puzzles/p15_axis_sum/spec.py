@@ -31,6 +31,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 SPEC = Spec(
     title="Axis sum",
     summary="The sum of each row of a matrix: one block for each row.",
+    needs=("p12_dot",),
     backend="numba",
     entry="row_sums",
     arguments=(reads("a"), writes("out", shape=rows, dtype="float32")),

@@ -40,6 +40,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 SPEC = Spec(
     title="Warp shuffle",
     summary="Add up the 32 values of each warp with shuffles, without shared memory.",
+    needs=("p12_dot",),
     backend="numba",
     entry="warp_sums",
     arguments=(

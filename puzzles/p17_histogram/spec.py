@@ -31,6 +31,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Histogram",
     summary="Count how often each number occurs, with atomic additions.",
+    needs=("p10_shared",),
     backend="numba",
     entry="histogram",
     arguments=(

@@ -25,6 +25,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Transpose",
     summary="Turn rows into columns in tiles, without bank conflicts.",
+    needs=("p07_blocks_2d", "p09_coalesced", "p10_shared"),
     backend="numba",
     entry="transpose",
     arguments=(

@@ -35,6 +35,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 SPEC = Spec(
     title="Matrix product",
     summary="Multiply matrices tile by tile, reading each element once for a block.",
+    needs=("p07_blocks_2d", "p10_shared"),
     backend="numba",
     entry="matmul",
     arguments=(

@@ -34,6 +34,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Stream compaction",
     summary="Keep the positive elements, in order and without gaps.",
+    needs=("p14_prefix_sum",),
     backend="numba",
     entry="keep_positive",
     arguments=(reads("a"), writes("out", like="a")),

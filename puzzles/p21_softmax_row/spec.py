@@ -31,6 +31,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 SPEC = Spec(
     title="Softmax of a row",
     summary="Turn each row into shares of 1: one block finds its maximum and its sum.",
+    needs=("p15_axis_sum",),
     backend="numba",
     entry="softmax",
     arguments=(reads("x", at_most=3), writes("out", like="x")),

@@ -22,6 +22,7 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 SPEC = Spec(
     title="Masks",
     summary="Negative elements become 0: the last block reaches past the end of the vector.",
+    needs=("t01_programs",),
     backend="triton",
     entry="relu",
     arguments=(reads("x"), writes("out", like="x")),

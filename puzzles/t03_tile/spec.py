@@ -27,6 +27,7 @@ def sizes(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Tensor
 SPEC = Spec(
     title="A 2-D tile",
     summary="Add a row to every row of a table: a tile of rows and columns for each program.",
+    needs=("t02_masks",),
     backend="triton",
     entry="add_bias",
     # Each element of bias is read by all programs of its columns.

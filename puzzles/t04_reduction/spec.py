@@ -86,6 +86,7 @@ MISTAKES = (
 SPEC = Spec(
     title="Reduction",
     summary="The range of each row: lanes past its end must not win.",
+    needs=("t02_masks",),
     backend="triton",
     entry="row_range",
     arguments=(reads("x", at_most=2), writes("out", shape=rows, dtype="float32")),

@@ -33,6 +33,7 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
 SPEC = Spec(
     title="A loop over blocks",
     summary="The sum and the maximum of each row, in one loop over blocks of columns.",
+    needs=("t04_reduction",),
     backend="triton",
     entry="sum_and_max",
     arguments=(

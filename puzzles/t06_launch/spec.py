@@ -56,6 +56,7 @@ MISTAKES = (
 SPEC = Spec(
     title="Launch",
     summary="Softmax of rows that fit one block: the host chooses how large it is.",
+    needs=("t02_masks",),
     backend="triton",
     entry="softmax",
     arguments=(reads("x"), writes("out", like="x")),
