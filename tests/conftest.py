@@ -43,7 +43,10 @@ assert all(path.is_file() for path in LONG)
 COLD = tuple(
     Path(__file__).parent / name
     for name in (
-        *("trust", "sandbox", "doctor", "machine", "cli/test_end_to_end.py", "cli/test_edges.py"),
+        *("sandbox", "doctor", "machine", "cli/test_end_to_end.py", "cli/test_edges.py"),
+        *("trust/test_bad_input.py", "trust/test_cheats.py", "trust/test_fuzz.py"),
+        *("trust/test_cheats_between_entries.py", "trust/test_cheats_between_runs.py"),
+        *("trust/test_walls_of_devices.py",),
         *("grading/test_judge.py", "grading/test_check.py", "classroom/test_workflows.py"),
         *("speed/test_clock.py", "backends/triton/test_compile_ttir.py"),
     )
