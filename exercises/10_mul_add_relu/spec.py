@@ -61,6 +61,12 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
     return {"out": (inputs["x"].abs() + 2.0**-102) * factor + inputs["y"].abs()}
 
 
+def nearly_cancelling(inputs: Inputs) -> Mapping[str, Tensor]:
+    """Mark sums that are less than half as large as their terms together."""
+    terms = (inputs["x"] * inputs["scale"]).abs() + inputs["y"].abs()
+    return {"out": scaled_sum(inputs).abs() < terms / 2}
+
+
 MISTAKES = (
     Mistake(
         cause="formula",
@@ -105,12 +111,21 @@ MISTAKES = (
         reference=lambda inputs: {"out": scaled_sum(inputs).clamp(max=0)},
         near=(r"minimum\(|where\(|clamp\(",),
     ),
+    Mistake(
+        cause="precision",
+        hint="Only elements are wrong in which x * scale and y nearly cancel: an intermediate has "
+        "fewer digits than float32. Convert what you load with .to(tl.float32), and round once, in "
+        "the store.",
+        only=nearly_cancelling,
+        near=(r"\.to\((?!tl\.(float32|int64))|float16", r"\* *scale|scale *\*"),
+    ),
 )
 
 
 SPEC = Spec(
     title="Multiply, add, relu",
     summary="Fuse three elementwise operations, so that no intermediate goes to memory.",
+    needs=("01_vector_add",),
     backend="triton",
     entry="mul_add_relu",
     arguments=(reads("x"), reads("y"), scalar("scale"), writes("out", like="x")),
