@@ -15,9 +15,9 @@ import triton.language as tl
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _stream(  # type: ignore[no-untyped-def]
-    a, b, out, length, READS: tl.constexpr, WRITES: tl.constexpr, BLOCK: tl.constexpr
+    a, b, out, second_out, length, READS: tl.constexpr, WRITES: tl.constexpr, BLOCK: tl.constexpr
 ):
-    """Read READS streams; write their sum, or only one number per program."""
+    """Read READS streams; write their sum to WRITES streams, or one number per program to none."""
     program = tl.program_id(0).to(tl.int64)
     offsets = program * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < length
@@ -26,8 +26,10 @@ def _stream(  # type: ignore[no-untyped-def]
         total += tl.load(a + offsets, mask=mask, other=0.0)
     if READS == 2:
         total += tl.load(b + offsets, mask=mask, other=0.0)
-    if WRITES == 1:
+    if WRITES >= 1:
         tl.store(out + offsets, total, mask=mask)
+        if WRITES == 2:
+            tl.store(second_out + offsets, total, mask=mask)
     else:
         tl.store(out + program, tl.sum(total))
 
@@ -38,40 +40,52 @@ READING = (8192, 16)
 WRITING = (1024, 4)
 
 
-def _launch(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor, reads: int, writes: int) -> None:
+def _launch(reads: tuple[torch.Tensor, ...], writes: tuple[torch.Tensor, ...]) -> None:
     block, warps = WRITING if writes else READING
-    grid = (triton.cdiv(a.numel(), block),)
-    _stream[grid](a, b, out, a.numel(), READS=reads, WRITES=writes, BLOCK=block, num_warps=warps)
-
-
-def _partials(a: torch.Tensor) -> torch.Tensor:
-    # One number per program.
-    return torch.empty(triton.cdiv(a.numel(), READING[0]), device=a.device)
+    length = (*reads, *writes)[0].numel()
+    # Without a stream to write, each program writes one number.
+    outs = writes or (torch.empty(triton.cdiv(length, block), device=reads[0].device),)
+    ins = reads or outs
+    _stream[(triton.cdiv(length, block),)](
+        ins[0],
+        ins[-1],
+        outs[0],
+        outs[-1],
+        length,
+        READS=len(reads),
+        WRITES=len(writes),
+        BLOCK=block,
+        num_warps=warps,
+    )
 
 
 def read_one(a: torch.Tensor) -> None:
-    _launch(a, a, _partials(a), 1, 0)
+    _launch((a,), ())
 
 
 def read_two(a: torch.Tensor, b: torch.Tensor) -> None:
-    _launch(a, b, _partials(a), 2, 0)
+    _launch((a, b), ())
 
 
 def write_one(out: torch.Tensor) -> None:
-    _launch(out, out, out, 0, 1)
+    _launch((), (out,))
 
 
 def read_one_write_one(a: torch.Tensor, out: torch.Tensor) -> None:
-    _launch(a, a, out, 1, 1)
+    _launch((a,), (out,))
 
 
 def read_two_write_one(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
-    _launch(a, b, out, 2, 1)
+    _launch((a, b), (out,))
+
+
+def read_one_write_two(a: torch.Tensor, out: torch.Tensor, second_out: torch.Tensor) -> None:
+    _launch((a,), (out, second_out))
 
 
 def update(a: torch.Tensor) -> None:
     # It reads and writes the same stream.
-    _launch(a, a, a, 1, 1)
+    _launch((a,), (a,))
 
 
 @functools.cache

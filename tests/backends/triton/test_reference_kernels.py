@@ -1,0 +1,111 @@
+"""The reference kernels move what their mix says: no more, or a ceiling would be too low."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from one_step import one_step
+
+from grader import backends
+from grader.backends.triton import reference_kernels
+from grader.course import catalog
+from grader.model.outcomes import Outcome
+from grader.sandbox.fork_servers import ForkServers
+from grader.speed.mixes import STREAMS, Mix
+
+pytestmark = pytest.mark.slow
+
+# Every output is the sum of what the kernel reads, and what is updated stays as it is.
+SPEC = """
+from grader.spec import Case, Gates, Scored, Spec, Tolerance, reads, updates, writes
+
+READ, WRITTEN, UPDATED = {read}, {written}, {updated}
+
+
+def reference(inputs):
+    total = sum(inputs[name] for name in READ)
+    return dict.fromkeys(WRITTEN, total) | {{name: inputs[name] for name in UPDATED}}
+
+
+SPEC = Spec(
+    title="Stream",
+    summary="Move a mix of tensors.",
+    backend="triton",
+    entry="{entry}",
+    arguments=(
+        *(reads(name) for name in READ),
+        *(writes(name, like=READ[0]) for name in WRITTEN),
+        *(updates(name) for name in UPDATED),
+    ),
+    dtypes=("float32",),
+    draws=("rows",),
+    edges=(Case((5,), "float32"),),
+    largest=(4096,),
+    most_elements=2**12,
+    inputs=lambda case, draw: {{n: draw.tensor(case.shape) for n in (*READ, *UPDATED)}},
+    reference=reference,
+    tolerance=Tolerance(terms=lambda case: 2, magnitude=lambda inputs, expected: {{
+        name: value.abs() + sum(inputs[n].abs() for n in READ) for name, value in expected.items()
+    }}),
+    counted=Case((5003,), "float32"),
+    scored=Scored(dtype="float32"),
+    gates=Gates(passing=0.8, great=0.9),
+    hints=("a", "b", "c"),
+)
+"""
+
+
+@pytest.fixture(scope="module")
+def fork_servers() -> Iterator[ForkServers]:
+    made = ForkServers()
+    yield made
+    made.close()
+
+
+# A spec has an output, whose form is that of an input: mixes without one are left out.
+@pytest.mark.parametrize(
+    "mix",
+    [mix for mix in STREAMS if mix.updates or (mix.reads and mix.writes)],
+    ids=lambda mix: mix.name,
+)
+def test_a_reference_kernel_moves_the_tensors_of_its_mix_once(
+    mix: Mix, tmp_path: Path, fork_servers: ForkServers
+):
+    entry, names = STREAMS[mix]
+    written_from, updated_from = mix.reads, mix.reads + mix.writes
+    folder = tmp_path / "exercises" / "01_stream"
+    folder.mkdir(parents=True)
+    (folder / "spec.py").write_text(
+        SPEC.format(
+            entry=entry,
+            read=names[:written_from],
+            written=names[written_from:updated_from],
+            updated=names[updated_from:],
+        )
+    )
+    exercise = catalog.find(tmp_path, "01_stream")
+    step = one_step("traffic", exercise, backends.reference_file(), fork_servers)
+    assert step.outcome is Outcome.PASS, step.failure
+    moved = {count.argument: (count.reads, count.writes) for count in step.traffic}
+    assert moved == {
+        name: (float(not written_from <= at < updated_from), float(at >= written_from))
+        for at, name in enumerate(names)
+    }
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mix", STREAMS, ids=lambda mix: mix.name)
+def test_a_compiled_reference_kernel_fills_its_outputs_and_nothing_behind_them(mix: Mix):
+    """A length that no block divides, so that a mask that lets too much through would show."""
+    entry, names = STREAMS[mix]
+    memory = torch.full((len(names), 8192 * 3), 7.0, device="cuda")
+    before = memory[:, :20_011].normal_().clone()
+    getattr(reference_kernels, entry)(*memory[:, :20_011])
+    total = before[: mix.reads].sum(0)
+    for at, name in enumerate(names):
+        written = mix.reads <= at < mix.reads + mix.writes
+        assert torch.equal(memory[at, :20_011], total if written else before[at]), name
+    assert bool((memory[:, 20_011:] == 7.0).all())
