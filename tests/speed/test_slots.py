@@ -110,6 +110,7 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
         ("10_mul_add_relu", SAMPLED_WITHHELD / SAMPLED_ELEMENTS),
         # One element hardly moves a mean of thousands: of a row, only the late ones are wrong.
         ("14_layernorm_gelu", 1 / SAMPLED_COLUMNS),
+        ("11_sin_cos", SAMPLED_WITHHELD / SAMPLED_ELEMENTS),
     ],
 )
 def test_what_was_computed_before_the_last_inputs_came_is_wrong(name: str, share: float):
@@ -675,6 +676,7 @@ def test_all_arguments_of_a_call_are_there():
         ("05_swiglu", "read_two_write_one", ("a", "b", "out"), 6, 2),
         ("06_cross_entropy", "update", ("a",), 4, 2),
         ("10_mul_add_relu", "read_two_write_one", ("a", "b", "out"), 12, 4),
+        ("11_sin_cos", "read_one_write_two", ("a", "out", "second_out"), 12, 4),
         ("14_layernorm_gelu", "read_one_write_one", ("a", "out"), 4, 2),
     ],
 )

@@ -86,7 +86,7 @@ def _cube_root(x: Tensor) -> Tensor:
 
 
 def _sine_of_pi(x: Tensor) -> Tensor:
-    return torch.sin(torch.remainder(x, 2.0) * math.pi).where(x != x.trunc(), 0.0 * x)
+    return torch.sin(torch.fmod(x, 2.0) * math.pi).where(x != x.trunc(), 0.0 * x)
 
 
 def _cosine_of_pi(x: Tensor) -> Tensor:

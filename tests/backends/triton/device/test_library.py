@@ -116,6 +116,13 @@ def test_functions_of_one_number(name: str) -> None:
     assert narrow.tolist() == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
+def test_the_sine_of_a_tiny_part_of_a_turn_keeps_its_digits() -> None:
+    """A remainder of -1e-40 and 2 is 2, whose sine is -2.4e-16 and not -3.1e-40."""
+    x = torch.tensor([-1e-40, 1e-40, -1e-9], dtype=F64)
+    expected = [math.pi * each for each in x.tolist()]
+    assert compute("sinpi", x) == pytest.approx(expected, rel=1e-14, abs=0.0)
+
+
 BESSEL = ("j0", "j1", "y0", "y1")
 
 BINARY: dict[str, Callable[[float, float], Any]] = {

@@ -1,0 +1,33 @@
+"""One kernel for the sine and one for the cosine: right, but x is read twice.
+
+Rejected at: traffic
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 512
+
+
+@triton.jit
+def sin_kernel(x_ptr, sin_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside).to(tl.float32)
+    tl.store(sin_ptr + offsets, tl.sin(x), mask=inside)
+
+
+@triton.jit
+def cos_kernel(x_ptr, cos_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside).to(tl.float32)
+    tl.store(cos_ptr + offsets, tl.cos(x), mask=inside)
+
+
+def sin_cos(x: torch.Tensor, sin_out: torch.Tensor, cos_out: torch.Tensor) -> None:
+    n = x.numel()
+    programs = triton.cdiv(n, BLOCK)
+    sin_kernel[(programs,)](x, sin_out, n, BLOCK=BLOCK)
+    cos_kernel[(programs,)](x, cos_out, n, BLOCK=BLOCK)

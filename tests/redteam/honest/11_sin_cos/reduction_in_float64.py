@@ -1,0 +1,25 @@
+"""The angle is reduced in float64, and the functions are computed in float32."""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 512
+
+
+@triton.jit
+def sin_cos_kernel(x_ptr, sin_ptr, cos_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside).to(tl.float32)
+    wide = x.to(tl.float64)
+    turn = tl.full((1,), 6.283185307179586, tl.float64)  # a bare literal would be float32
+    angle = (wide - turn * tl.floor(wide / turn + 0.5)).to(tl.float32)
+    sin, cos = tl.sin(angle), tl.cos(angle)
+    tl.store(sin_ptr + offsets, sin, mask=inside)
+    tl.store(cos_ptr + offsets, cos, mask=inside)
+
+
+def sin_cos(x: torch.Tensor, sin_out: torch.Tensor, cos_out: torch.Tensor) -> None:
+    n = x.numel()
+    sin_cos_kernel[(triton.cdiv(n, BLOCK),)](x, sin_out, cos_out, n, BLOCK=BLOCK)
