@@ -86,7 +86,7 @@ FORMULAS: tuple[tuple[str, str, Wrong, tuple[str, ...]], ...] = (
         "swapped_arguments",
         "The outputs are exchanged: sin_out gets the cosine, and cos_out the sine.",
         lambda x: (x.cos(), x.sin()),
-        (r"store\(", r"\]\("),
+        (r"store\(",),
     ),
     (
         "sign",
@@ -123,6 +123,12 @@ FORMULAS: tuple[tuple[str, str, Wrong, tuple[str, ...]], ...] = (
         "The sine of x - π/2 is the negative cosine. That of π/2 - x would be right for small x.",
         lambda x: (x.sin(), -x.cos()),
         (r"sin\(.*-",),
+    ),
+    (
+        "precision",
+        "x is rounded to whole radians first. An integer has no fraction: convert to float32.",
+        lambda x: (x.trunc().sin(), x.trunc().cos()),
+        (r"int(8|16|32)\)", r"floor\(|rint\("),
     ),
     (
         "precision",
@@ -177,13 +183,6 @@ MISTAKES = (
         hint=f"Only angles outside the first turn are wrong. {LOST}",
         only=partial(_marked, lambda x: (x < 0) | (x > 2 * math.pi)),
         near=ROUNDED,
-    ),
-    Mistake(
-        cause="formula",
-        hint="Only angles away from 0 are wrong: a polynomial is right for a part of a turn. "
-        "Reduce x to that part first, or leave it to tl.sin and tl.cos.",
-        only=partial(_marked, lambda x: x.abs() > 0.25),
-        near=(r"\bx *\* *x\b|x2|square",),
     ),
 )
 
