@@ -190,6 +190,7 @@ MISTAKES = (
 SPEC = Spec(
     title="Sine and cosine",
     summary="Two outputs of one input: one kernel reads it once, where two would read it twice.",
+    needs=("01_vector_add",),
     backend="triton",
     entry="sin_cos",
     arguments=(reads("x"), writes("sin_out", like="x"), writes("cos_out", like="x")),
