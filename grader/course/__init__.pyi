@@ -13,13 +13,13 @@ from .catalog import rejected_at as rejected_at
 from .catalog import rejected_entry as rejected_entry
 from .catalog import text_of as text_of
 from .comments import without_comments as without_comments
-from .course_map import Place as Place
-from .course_map import course_map as course_map
 from .extensions import EXTENSIONS as EXTENSIONS
 from .extensions import use_extensions as use_extensions
 from .manifest import Manifest as Manifest
 from .manifest import ReleasedFile as ReleasedFile
 from .manifest import digest as digest
+from .places import Place as Place
+from .places import course_map as course_map
 from .settings import FILE as FILE
 from .settings import Policy as Policy
 from .settings import Settings as Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from grader.course.course_map import Place, course_map
+from grader.course.places import Place, course_map
 from grader.reports.contract import builds_on, map_of
 
 
