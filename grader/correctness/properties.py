@@ -195,10 +195,14 @@ def assert_within(
     )
 
 
+class OtherBits(AssertionError):
+    """Two calls with the same inputs gave outputs that are not the same to the last bit."""
+
+
 def assert_same_bits(got: Tensor, expected: Tensor, what: str) -> None:
     """Assert that two outputs of one dtype and shape are the same to the last bit.
 
-    Raises AssertionError with `what`, the first index at which they differ, and both values.
+    Raises OtherBits with `what`, the first index at which they differ, and both values.
     """
     differ = bits(got) != bits(expected)
     if not bool(differ.any()):
@@ -207,7 +211,7 @@ def assert_same_bits(got: Tensor, expected: Tensor, what: str) -> None:
     place = f" at {list(index)}" if index else ""
     # 9 digits tell each float32 from its neighbours.
     values = [f"{_at(tensor.double(), index):.9g}" for tensor in (expected, got)]
-    raise AssertionError(f"{what}{place}: expected the bits of {values[0]}, got {values[1]}")
+    raise OtherBits(f"{what}{place}: expected the bits of {values[0]}, got {values[1]}")
 
 
 def _at(values: Tensor, index: Sequence[int]) -> float:

@@ -1,7 +1,4 @@
-"""Adds up |prediction - target|: the mean absolute error, another loss.
-
-Rejected at: correctness
-"""
+"""Each turn of the loop has two blocks, with a vector of sums for each."""
 
 import torch
 import triton
@@ -16,14 +13,21 @@ def partial_sums_kernel(prediction_ptr, target_ptr, partials_ptr, n, BLOCK: tl.c
     program = tl.program_id(0).to(tl.int64)
     step = tl.num_programs(0) * BLOCK
     sums = tl.zeros((BLOCK,), tl.float32)
-    for start in range(program * BLOCK, n, step):
+    more = tl.zeros((BLOCK,), tl.float32)
+    for start in range(2 * program * BLOCK, n, 2 * step):
         offsets = start + tl.arange(0, BLOCK)
         inside = offsets < n
         prediction = tl.load(prediction_ptr + offsets, mask=inside, other=0.0).to(tl.float32)
         target = tl.load(target_ptr + offsets, mask=inside, other=0.0).to(tl.float32)
         difference = prediction - target
-        sums += tl.abs(difference)
-    tl.store(partials_ptr + program, tl.sum(sums, axis=0))
+        sums += difference * difference
+        beyond = offsets + BLOCK
+        rest = beyond < n
+        prediction = tl.load(prediction_ptr + beyond, mask=rest, other=0.0).to(tl.float32)
+        target = tl.load(target_ptr + beyond, mask=rest, other=0.0).to(tl.float32)
+        difference = prediction - target
+        more += difference * difference
+    tl.store(partials_ptr + program, tl.sum(sums + more, axis=0))
 
 
 @triton.jit
