@@ -67,6 +67,33 @@ def _mean_of_sums(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
     return {"loss": terms.sum().reshape(1) / -(-terms.numel() // lanes)}
 
 
+def _sums_of_blocks(inputs: Inputs, lanes: int) -> Tensor:
+    """Return the sum of each block: float64 of shape (blocks,)."""
+    terms = squares(inputs)
+    blocks = -(-terms.numel() // lanes)
+    filled = terms.new_zeros(blocks * lanes)
+    filled[: terms.numel()] = terms
+    return filled.reshape(blocks, lanes).sum(-1)
+
+
+def _of_first_block(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    sums = _sums_of_blocks(inputs, lanes)
+    return {"loss": sums[:1] / inputs["prediction"].numel()}
+
+
+def _each_program_to_the_end(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    """Count block j in each of the programs 0 to j."""
+    sums = _sums_of_blocks(inputs, lanes)
+    times = sums.new_ones(sums.shape).cumsum(0)
+    return {"loss": (sums * times).sum().reshape(1) / inputs["prediction"].numel()}
+
+
+def _close_to_each_other(inputs: Inputs) -> Mapping[str, Tensor]:
+    """Mark a loss that is small beside the squares of prediction and target."""
+    sizes = inputs["prediction"].square().mean() + inputs["target"].square().mean()
+    return {"loss": (sizes > 1000 * squares(inputs).mean()).reshape(1)}
+
+
 MISTAKES = (
     Mistake(
         cause="factor",
@@ -118,6 +145,37 @@ MISTAKES = (
             "loss": (inputs["prediction"].square() - inputs["target"].square()).mean().reshape(1)
         },
         near=(r"\w+ \* \w+ - \w+ \* \w+", r"square\(|\*\* *2"),
+    ),
+    Mistake(
+        cause="sign",
+        hint="prediction and target are added: subtract one from the other, and then square.",
+        reference=lambda inputs: {
+            "loss": (inputs["prediction"] + inputs["target"]).square().mean().reshape(1)
+        },
+        near=(r"= *\w+ \+ \w+$", r"\+ *\w*(target|\bt)\b"),
+    ),
+    Mistake(
+        cause="first_block_only",
+        hint="This is the sum of the first block alone, divided by n. The partial sums of all "
+        "programs belong into the loss.",
+        blocked=_of_first_block,
+        near=(r"load\(\w*(part|sum)\w*\)", r"store\(\w*(loss|out)\w*"),
+    ),
+    Mistake(
+        cause="block_index",
+        hint="Each program goes on by one block, to the end of the vector, and so adds the blocks "
+        "of the programs behind it. Go on by the blocks of the whole grid: "
+        "tl.num_programs(0) * BLOCK.",
+        blocked=_each_program_to_the_end,
+        near=(r"range\(.*BLOCK\)",),
+    ),
+    Mistake(
+        cause="precision",
+        hint="The loss is wrong where prediction and target are close to each other and far from "
+        "0. There p² - 2pt + t² is the small difference of large numbers, and float32 has lost its "
+        "digits. Subtract first, and then square.",
+        only=_close_to_each_other,
+        near=(r"2(\.0)? \* \w+ \* \w+",),
     ),
 )
 
