@@ -63,7 +63,7 @@ def test_each_element_counts_once(kernel, case, position):
     assert_within(loss, expected, 2.0**-22 * expected, f"the loss with a 3 at {index}")
 
 
-@settings(max_examples=4)  # vectors of this length take a tenth of a second each
+@settings(max_examples=2)  # vectors of this length take a tenth of a second each
 @given(case=cases.map(longest))
 def test_each_element_counts_the_same(kernel, case):
     """If all differences are 1, the loss is 1."""
