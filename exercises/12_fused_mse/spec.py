@@ -183,6 +183,7 @@ MISTAKES = (
 SPEC = Spec(
     title="Fused mean squared error",
     summary="Subtract, square and add up in one pass, in the same order in each run.",
+    needs=("01_vector_add", "t04_reduction", "t05_block_loop"),
     backend="triton",
     entry="mse",
     arguments=(
