@@ -15,6 +15,6 @@ The fixture `kernel` is a `RemoteKernel`: the entry of the kernel file, callable
 """
 
 from grader.correctness.error_limits import eps
-from grader.correctness.properties import assert_within, cases, cases_of, of_entry
+from grader.correctness.properties import assert_same_bits, assert_within, cases, cases_of, of_entry
 
-__all__ = ["assert_within", "cases", "cases_of", "eps", "of_entry"]
+__all__ = ["assert_same_bits", "assert_within", "cases", "cases_of", "eps", "of_entry"]

@@ -41,6 +41,7 @@ from .mismatch import share_text as share_text
 from .no_kernel import no_kernel_failure as no_kernel_failure
 from .properties import PLAIN_DRAW as PLAIN_DRAW
 from .properties import SCOPE as SCOPE
+from .properties import OtherBits as OtherBits
 from .properties import Scope as Scope
 from .properties import cases as cases
 from .properties import spread_cases as spread_cases

@@ -301,9 +301,11 @@ def _fixed(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None) 
     """Explain a grid, or a guard, that a literal number limits."""
     if _first_left_out(missing) is None:
         return None
+    # A further kernel that adds up what this one left rightly has a grid of fixed size.
+    others = {each.name for each in evidence.text.kernels if kernel and each is not kernel}
     for host in () if _launch_is_enough(evidence, missing) else evidence.text.hosts:
         for launch in (n for n in ast.walk(host) if isinstance(n, ast.Call)):
-            if not isinstance(launch.func, ast.Subscript):
+            if not isinstance(launch.func, ast.Subscript) or root_of(launch.func) in others:
                 continue
             slices = [launch.func.slice]
             for name in names_in(launch.func.slice):

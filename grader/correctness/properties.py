@@ -27,6 +27,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
+from grader.correctness.dtypes import bits
 from grader.correctness.error_limits import eps
 from grader.correctness.mismatch import unravel_index
 from grader.course import Exercise
@@ -35,7 +36,7 @@ from grader.model import Case, Spec
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["assert_within", "cases", "cases_of", "eps", "of_entry"]
+__all__ = ["assert_same_bits", "assert_within", "cases", "cases_of", "eps", "of_entry"]
 
 T = TypeVar("T")
 
@@ -192,6 +193,25 @@ def assert_within(
         f"{what}{place}: expected {_at(target, index):.7g} ± {_at(slack, index):.2g}, "
         f"got {_at(actual, index):.7g}"
     )
+
+
+class OtherBits(AssertionError):
+    """Two calls with the same inputs gave outputs that are not the same to the last bit."""
+
+
+def assert_same_bits(got: Tensor, expected: Tensor, what: str) -> None:
+    """Assert that two outputs of one dtype and shape are the same to the last bit.
+
+    Raises OtherBits with `what`, the first index at which they differ, and both values.
+    """
+    differ = bits(got) != bits(expected)
+    if not bool(differ.any()):
+        return
+    index = unravel_index(differ.shape, int(differ.flatten().byte().argmax()))
+    place = f" at {list(index)}" if index else ""
+    # 9 digits tell each float32 from its neighbours.
+    values = [f"{_at(tensor.double(), index):.9g}" for tensor in (expected, got)]
+    raise OtherBits(f"{what}{place}: expected the bits of {values[0]}, got {values[1]}")
 
 
 def _at(values: Tensor, index: Sequence[int]) -> float:

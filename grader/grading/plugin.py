@@ -272,6 +272,7 @@ def _judged(
     """Decide whose fault a test's exception is, and build its failure."""
     from hypothesis.errors import Flaky
 
+    from grader.grading import laws
     from grader.grading.recording import outcome_of
     from grader.grading.trials import with_case, with_last_run
     from grader.machine import gpu_is_lost, lost_gpu
@@ -295,9 +296,7 @@ def _judged(
     elif isinstance(error, NotSimulated):
         return Outcome.CANNOT_GRADE, error.as_failure()
     elif isinstance(error, AssertionError):
-        detail = str(error).splitlines()[0] if str(error) else "it does not hold"
-        failure = Failure(kind="property", message=f"{law} {_sentence(detail)}")
-        failure = with_last_run(failure, grading)
+        failure = with_last_run(laws.broken(law, error, grading.source), grading)
         outcome = Outcome.FAIL
     else:
         failure = Failure(
@@ -309,10 +308,6 @@ def _judged(
     if grading.remote.last_case is not None:
         failure = with_case(failure, grading, grading.remote.last_case)
     return outcome, failure
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _title(item: pytest.Item) -> str:

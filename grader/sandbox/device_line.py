@@ -31,12 +31,14 @@ class DeviceLine:
         withhold: bool = False,
         trace: bool = False,
         record: bool = False,
+        other_order: bool = False,
     ) -> None:
         """Name the arguments of a call that the worker is about to make.
 
         With `count` the device counts what the call does, with `trace` it records each access of
         each lane, with `record` which line accesses which elements. With `withhold` launches have
-        no effect.
+        no effect. With `other_order` programs run in the reverse of the order that follows from
+        the shapes.
         """
         self._ask(
             "begin",
@@ -46,6 +48,7 @@ class DeviceLine:
             withhold=withhold,
             trace=trace,
             record=record,
+            other_order=other_order,
             **self._always,
         )
 

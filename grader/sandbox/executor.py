@@ -75,8 +75,12 @@ class Executor(Protocol):
     def load(self) -> None:
         """Make ready. Raises KernelFailure when the kernel file is at fault."""
 
-    def call(self, calls: Sequence[Call]) -> None:
-        """Call the entry with each argument list in turn, and wait for all the work."""
+    def call(self, calls: Sequence[Call], *, other_order: bool = False) -> None:
+        """Call the entry with each argument list in turn, and wait for all the work.
+
+        A simulator runs the programs or blocks of a launch in an order that follows from the shapes
+        of the arguments. With `other_order` it runs them in reverse; a GPU has an order of its own.
+        """
 
     def without_kernels(self, call: Call) -> bool:
         """Call the entry once, with every kernel launch disabled; return whether it finished.

@@ -122,7 +122,7 @@ class Pretender:
     def load(self) -> None:
         """Load nothing."""
 
-    def call(self, calls: Sequence[Call]) -> None:
+    def call(self, calls: Sequence[Call], *, other_order: bool = False) -> None:
         for call in calls:
             values = {
                 argument.name: view(self._memory, sent) if isinstance(sent, TensorRef) else sent

@@ -83,14 +83,18 @@ class RemoteKernel:
         check_scalars(self.spec, inputs)
         return inputs
 
-    def run(self, inputs: dict[str, Tensor | float]) -> dict[str, Tensor]:
+    def run(
+        self, inputs: dict[str, Tensor | float], *, other_order: bool = False
+    ) -> dict[str, Tensor]:
         """Call the entry on these inputs; return every argument that it fills.
 
-        Outputs are allocated here; an argument that the kernel overwrites is a copy.
+        Outputs are allocated here; an argument that the kernel overwrites is a copy. With
+        `other_order` a simulator runs the programs or blocks of each launch in reverse. A GPU
+        chooses the order itself, in each call.
         """
         self.last_run = None
         filled = destinations(self.spec, inputs, self.device)
-        self(*((inputs | filled)[a.name] for a in self.spec.arguments))
+        self._call([(inputs | filled)[a.name] for a in self.spec.arguments], other_order)
         if sum(v.numel() for v in inputs.values() if isinstance(v, Tensor)) <= REMEMBERED:
             # Copies, because tests change inputs in place from one call to the next.
             self.last_run = Run(_copied(inputs), _copied(filled), self.unwritten(filled))
@@ -98,9 +102,13 @@ class RemoteKernel:
 
     def __call__(self, *arguments: Tensor | float) -> None:
         """Call the entry. Overwrites the tensors that it fills by the exercise's contract."""
-        self._carry_out(
-            arguments, lambda call: self._within_time(lambda: self._executor.call([call]))
-        )
+        self._call(arguments)
+
+    def _call(self, arguments: Sequence[Tensor | float], other_order: bool = False) -> None:
+        def carry_out(call: Call) -> None:
+            self._within_time(lambda: self._executor.call([call], other_order=other_order))
+
+        self._carry_out(arguments, carry_out)
 
     def run_without_kernels(self, inputs: dict[str, Tensor | float]) -> dict[str, Tensor] | None:
         """Run with every kernel launch disabled.

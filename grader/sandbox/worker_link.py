@@ -127,13 +127,16 @@ class WorkerLink:
                 "On a GPU, `nvidia-smi` shows whether other programs hold its memory.",
             ) from None
 
-    def call(self, calls: Sequence[Call]) -> None:
+    def call(self, calls: Sequence[Call], *, other_order: bool = False) -> None:
         self._make_ready()
         if self._device is None:
-            self._exchange("call", self._limit_s(len(calls)), calls=[_sent(call) for call in calls])
+            sent = [_sent(call) for call in calls]
+            limit_s = self._limit_s(len(calls))
+            self._exchange("call", limit_s, calls=sent, other_order=other_order)
             return
         for call in calls:
-            self._observed("call", self._limit_s(1), call, calls=[_sent(call)])
+            limit_s = self._limit_s(1)
+            self._observed("call", limit_s, call, other_order=other_order, calls=[_sent(call)])
 
     def watch(self, call: Call) -> None:
         self._make_ready()
@@ -340,6 +343,7 @@ class WorkerLink:
         withhold: bool = False,
         trace: bool = False,
         record: bool = False,
+        other_order: bool = False,
         **message: object,
     ) -> tuple[Reply, DeviceReport | None]:
         """Have the worker carry out one call; return its device's report as well, if it has one."""
@@ -352,6 +356,7 @@ class WorkerLink:
                 withhold=withhold,
                 trace=trace,
                 record=record,
+                other_order=other_order,
             )
             self._watched = True
             reply = self._exchange(operation, limit_s, **message)

@@ -46,6 +46,9 @@ class OnGpu:
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Nothing to prepare."""
 
+    def in_other_order(self) -> AbstractContextManager[None]:
+        return nullcontext()  # a GPU chooses the order of blocks itself
+
     def watching(self) -> AbstractContextManager[object]:
         return nullcontext()  # the judge sees from outside what a GPU's memory holds
 

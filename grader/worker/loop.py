@@ -71,6 +71,9 @@ class Kernels(Protocol):
     def before_call(self, refs: list[Mapping[str, Any]]) -> None:
         """Prepare for a call with these tensors."""
 
+    def in_other_order(self) -> AbstractContextManager[None]:
+        """Run the blocks of launches made meanwhile in reverse, where this process runs them."""
+
     allocations: Allocations
 
     def watching(self) -> AbstractContextManager[object]:
@@ -279,7 +282,8 @@ class Worker:
 
     def _call(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._prepare(message)
-        return self._go(message)
+        with self._kernels.in_other_order() if message.get("other_order") else nullcontext():
+            return self._go(message)
 
     def _prepare(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Take the argument lists of the next batch, so that reading them is not timed."""

@@ -43,15 +43,16 @@ def index_text(index: Sequence[int], extents: Sequence[int]) -> str:
     return str(index[0]) if along == 1 else str(tuple(map(int, index[:along])))
 
 
-def runs_backwards(shapes: Iterable[Sequence[int]]) -> bool:
+def runs_backwards(shapes: Iterable[Sequence[int]], other_order: bool = False) -> bool:
     """Report whether launches with arguments of these shapes start with their last block.
 
     The threads of a block follow the same order. It is fixed for each shape, and backwards for half
     of them. A kernel whose last block assumes that all others are done is right in one of the two
     orders, and refused in the other; so is one that hands out places in the order in which threads
-    arrive.
+    arrive. `other_order` asks for the order that the shapes do not have.
     """
-    return zlib.crc32(repr([tuple(shape) for shape in shapes]).encode()) % 2 == 1
+    order = zlib.crc32(repr([tuple(shape) for shape in shapes]).encode()) % 2
+    return (order == 1) is not other_order
 
 
 def mirrored(index: Index, extents: Index) -> Index:

@@ -19,6 +19,7 @@ from grader.correctness.properties import (
     PLAIN_DRAW,
     SCOPE,
     Scope,
+    assert_same_bits,
     assert_within,
     cases,
     cases_of,
@@ -228,3 +229,33 @@ def test_eps_is_that_of_the_dtype():
 def test_the_scope_is_as_it_was():
     """The tests above put it back; another exercise's tests would see it otherwise."""
     assert replace(SCOPE.get()) == Scope()
+
+
+# -- assert_same_bits
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32])
+def test_the_same_bits_are_the_same(dtype: torch.dtype):
+    values = torch.tensor([[1, 2], [3, 4]]).to(dtype)
+    assert_same_bits(values, values.clone(), "loss")
+
+
+@pytest.mark.parametrize(
+    ("got", "message"),
+    [
+        # Neighbours among float32 numbers: 7 digits would show them as equal.
+        ([1.0, 1.0 + 2**-23], "loss at [1]: expected the bits of 1, got 1.00000012"),
+        ([-0.0, 1.0], "loss at [0]: expected the bits of 0, got -0"),
+        ([math.nan, 1.0], "loss at [0]: expected the bits of 0, got nan"),
+    ],
+)
+def test_the_first_other_bits_are_named(got: list[float], message: str):
+    expected = torch.tensor([1.0, 1.0] if got[0] == 1.0 else [0.0, 1.0])
+    with pytest.raises(AssertionError) as caught:
+        assert_same_bits(torch.tensor(got), expected, "loss")
+    assert str(caught.value) == message
+
+
+def test_nan_has_the_bits_of_nan():
+    """A law on bits is silent on NaN: the step `correctness` has refused them before."""
+    assert_same_bits(torch.tensor([math.nan]), torch.tensor([math.nan]), "loss")

@@ -45,7 +45,7 @@ class Here:
 
     def load(self) -> None: ...
 
-    def call(self, calls: Sequence[Call]) -> None:
+    def call(self, calls: Sequence[Call], *, other_order: bool = False) -> None:
         self.calls += calls
         for call in calls:
             values = [view(self.memory, v) if isinstance(v, TensorRef) else v for v in call]

@@ -790,7 +790,7 @@ class NowAndThen:
     def load(self) -> None:
         pass
 
-    def call(self, calls: Sequence[Call]) -> None:
+    def call(self, calls: Sequence[Call], *, other_order: bool = False) -> None:
         self.calls += 1
         if self.fails(self.calls):
             raise KernelFailure(Failure(kind=self.kind, message="it failed"))

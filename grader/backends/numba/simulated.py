@@ -49,6 +49,7 @@ class Simulated:
 
     def __init__(self) -> None:
         self._ledger: Ledger | None = None
+        self._other_order = False
 
     def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
         assert fd is not None
@@ -77,7 +78,16 @@ class Simulated:
         """Begin a call; the simulator itself checks every index against its array."""
         refusals.begin()
         launched.forget()
-        setup.run_blocks(runs_backwards(ref["shape"] for ref in refs))
+        shapes = (ref["shape"] for ref in refs)
+        setup.run_blocks(runs_backwards(shapes, self._other_order))
+
+    @contextmanager
+    def in_other_order(self) -> Iterator[None]:
+        self._other_order = True
+        try:
+            yield
+        finally:
+            self._other_order = False
 
     def watching(self) -> AbstractContextManager[object]:
         return device_arrays.watching(self.allocations.see_array)

@@ -63,7 +63,7 @@ class Here:
 
     def load(self) -> None: ...
 
-    def call(self, calls: Sequence[Call]) -> None:
+    def call(self, calls: Sequence[Call], *, other_order: bool = False) -> None:
         for call in calls:
             refs = [value for value in call if isinstance(value, TensorRef)]
             self.shapes.append(refs[0].shape)

@@ -55,7 +55,9 @@ class Call:
         return cls(
             spans=tuple(span for span, _ in spans),
             source=source,
-            backwards=runs_backwards(ref["shape"] for ref in message["refs"]),
+            backwards=runs_backwards(
+                (ref["shape"] for ref in message["refs"]), bool(message.get("other_order"))
+            ),
             withhold=message["withhold"],
             traffic=traffic,
             provenance=Provenance([span for span, _ in spans]),

@@ -45,6 +45,9 @@ class Simulated:
     def before_call(self, refs):
         pass
 
+    def in_other_order(self):
+        return nullcontext()
+
     def watching(self):
         return nullcontext()
 
