@@ -137,6 +137,7 @@ SPEC = Spec(
         Case((3,), "bfloat16"),
         Case((13,), "float32", draw="denormals"),
         Case((127,), "float16", draw="extremes"),
+        Case((127,), "bfloat16", draw="constant"),
         Case((128,), "bfloat16", draw="integers"),
         Case((129,), "float32", draw="ties", offset=1),
         Case((1023,), "bfloat16", draw="extremes"),

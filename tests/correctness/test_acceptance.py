@@ -215,6 +215,19 @@ def nan(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
     return {k: v + math.nan for k, v in correctly_rounded(spec, case, inputs, expected).items()}
 
 
+def is_all_zeros(spec: Spec, case: Case) -> bool:
+    """Report whether zeros are the right answer."""
+    nonzero: list[bool] = []
+
+    def look(*given: object) -> Outputs:
+        outputs = correctly_rounded(*given)
+        nonzero.extend(bool(value.any()) for value in outputs.values())
+        return outputs
+
+    assert verdict(spec, case, look) is None
+    return not any(nonzero)
+
+
 SIZES = [(4, 2), (4, 127), (4, 1025), (4, 20_011)]
 
 
@@ -229,8 +242,11 @@ def test_zeros_and_nan_are_rejected(name: str, dtype: str, columns: int):
     for draw in ("rows", "ties", "constant"):
         case = Case(shape, dtype, draw=draw, seed=1)
         found = verdict(spec, case, zeros)
-        assert found is not None, case
-        assert found.kind == "value", case
+        if is_all_zeros(spec, case):  # as relu makes of two negative numbers
+            assert found is None, case
+        else:
+            assert found is not None, case
+            assert found.kind == "value", case
         found = verdict(spec, case, nan)
         assert found is not None, case
         assert found.kind == "not_finite", case
