@@ -24,7 +24,7 @@ def partial_sums_kernel(prediction_ptr, target_ptr, partials_ptr, n, BLOCK: tl.c
     step = tl.num_programs(0) * BLOCK
     sums = tl.zeros((BLOCK,), tl.float32)
     for start in range(program * BLOCK, n, step):
-        offsets = start + tl.arange(0, BLOCK)
+        offsets = tl.arange(0, BLOCK) + start
         inside = offsets < n
         # Both are 0 in masked lanes, and so is their difference: it adds nothing.
         prediction = tl.load(prediction_ptr + offsets, mask=inside, other=0.0).to(tl.float32)
