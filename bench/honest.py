@@ -67,7 +67,7 @@ class Honest:
 
     @property
     def gpu_only(self) -> bool:
-        """Whether no simulator can run it: its language has none, or `# GPU only: why` says so."""
+        """Report that no simulator can run it: its language has none, or `# GPU only:` says so."""
         backend = backends.find(self.exercise.any_spec.backend)
         return backend.can.dry_run or GPU_ONLY.search(self._text) is not None
 

@@ -1,4 +1,4 @@
-"""What pages say about the course, from its folders: run as a program, this file writes it there.
+"""Tables and map of the course, made from its folders; as a program, this file writes the pages.
 
 README.md has the table of gates, docs/course.md the map and the table of all exercises. Each lies
 between two comments, `<!-- NAME -->` and `<!-- end of NAME -->`.

@@ -1,4 +1,4 @@
-"""What `grader verify --changed-since` and `--sample` take: real commits, in small repositories."""
+"""Choices of `grader verify --changed-since` and `--sample`: real commits in small repositories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What exercises build on, in a course that has all of it or only a part."""
+"""The map of a course that has all of its exercises, or only a part."""
 
 from __future__ import annotations
 
