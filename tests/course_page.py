@@ -48,7 +48,8 @@ def picture() -> Iterator[str]:
     yield "```mermaid"
     yield "flowchart LR"
     for place in course_map(catalog.exercises(ROOT)):
-        yield f'    {place.exercise.name}["{place.exercise.any_spec.title}"]'
+        number = place.exercise.name.partition("_")[0]
+        yield f'    {place.exercise.name}["{number} {place.exercise.any_spec.title}"]'
         yield from (f"    {needed.name} --> {place.exercise.name}" for needed in place.needs)
     yield "```"
 
