@@ -594,7 +594,7 @@ def test_the_solution_on_this_gpu(tmp_path: Path):
     )
     assert done.returncode == 0, done.stderr
     found = Benchmark.model_validate_json(done.stdout)
-    assert found.contenders == ("solution", "solution, cuda", "torch eager", "torch.compile")
+    assert found.contenders == ("solution", "torch eager", "torch.compile", "solution, cuda")
     assert not [point.problem for point in found.points if point.problem]
     assert [(p.contender, p.case) for p in found.points] == [
         (name, one.case) for name in found.contenders for one in found.sizes

@@ -1,4 +1,8 @@
-"""x / (2π) in two float32 parts, of which whole turns are dropped; then sinpi and cospi."""
+"""x / (2π) in two float32 parts, of which whole turns are dropped; then sinpi and cospi.
+
+`low` is the error of the rounded product `high`. ptxas would fuse that product and the difference
+after it, without the rounding, so that `low` would be added twice: the launch forbids it.
+"""
 
 import torch
 import triton
@@ -27,4 +31,5 @@ def sin_cos_kernel(x_ptr, sin_ptr, cos_ptr, n, BLOCK: tl.constexpr):
 
 def sin_cos(x: torch.Tensor, sin_out: torch.Tensor, cos_out: torch.Tensor) -> None:
     n = x.numel()
-    sin_cos_kernel[(triton.cdiv(n, BLOCK),)](x, sin_out, cos_out, n, BLOCK=BLOCK)
+    grid = (triton.cdiv(n, BLOCK),)
+    sin_cos_kernel[grid](x, sin_out, cos_out, n, BLOCK=BLOCK, enable_fp_fusion=False)
