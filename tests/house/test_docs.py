@@ -368,6 +368,30 @@ def test_what_was_measured_on_an_h100_is_said_as_it_was():
     assert f"took {steps['median_s']:.1f} s. The slowest took {steps['slowest_s']:.1f} s" in page
 
 
+def test_what_liars_gain_under_other_bounds_is_said_as_it_was_measured():
+    record = json.loads((ROOT / "bench" / "results" / "accuracy_bound_liars_h100.json").read_text())
+    page = " ".join((ROOT / "docs" / "measuring.md").read_text(encoding="utf-8").split())
+    rows = {(row["exercise"], row["kernel"]): row for row in record["bound_liars"]["rows"]}
+
+    def gains(exercise: str) -> dict[str, float]:
+        own = {kernel: row for (name, kernel), row in rows.items() if name == exercise}
+        return {kernel: row["gain"] for kernel, row in own.items() if not row["caught"]}
+
+    most = max(gains("02_rms").values())
+    assert f"no liar gained more than {100 * most:.2f} %, and one was caught" in page
+    product = gains("03_product")
+    above = ("lies_a_little", "lies_about_time", "only_the_calls")
+    first, second, third = (f"{100 * product[liar]:+.2f}" for liar in above)
+    assert f"three gained {first}, {second} and {third} %" in page
+    assert max(gain for liar, gain in product.items() if liar not in above) < 0.01
+    corrected = rows["03_product", "only_the_calls"]["raised"]
+    assert f"claims {corrected:.0f} times less than the judge's clock shows" in page
+    (latency,) = gains("04_one_row").values()
+    assert f"one was tried, and gained {100 * latency:+.2f} %" in page
+    assert len(record["bound_liars"]["left"]) == 5
+    assert f"took {record['duration']['slowest_s']:.1f} s." in page
+
+
 def test_runs_lie_as_near_to_each_other_as_intervals_say():
     """statistics.RERUN, from the record under bench/results."""
     record = json.loads((ROOT / "bench/results/accuracy_repeats_h200.json").read_text())["repeats"]
@@ -404,10 +428,21 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
         f"All these gains are the {100 * clock.MAX_UNDERCLAIM:g} % less than the judge's clock"
         in text
     )
+    gpu_only = json.loads((folder / "redteam_cuda_h100.json").read_text())
+    assert len(gpu_only["cheats"]) == 8
+    ends = [one["status"] for one in gpu_only["cheats"]]
+    assert (ends.count("stopped"), ends.count("undecided")) == (7, 1)
+    (gain,) = (one["gain"] for one in gpu_only["cheats"] if one["status"] == "undecided")
+    assert f"was {100 * (gain - 1):.1f} % faster than the solution" in text
     honest = json.loads((folder / "honest_cpu.json").read_text())
     text = " ".join(section(ROOT / "docs" / "trust.md", "The honest corpus").split())
     assert f"{honest['runs']:,} runs of {len(honest['kernels'])} kernels" in text
     assert f"{honest['rejected'] or 'none'} of them was rejected" in text
+    cuda = json.loads((folder / "honest_cuda_h100.json").read_text())
+    in_cuda = [one for one in cuda["kernels"] if one["runs"]]
+    (slow,) = (one["kernel"] for one in in_cuda if one["too_slow"])
+    assert (len(in_cuda), cuda["rejected"], slow) == (5, 0, "cuda/01_vector_add/clusters")
+    assert "Five were judged on an H100" in text
     there = json.loads((folder / "honest_h200.json").read_text())
     corpus = {
         f"{path.parent.name}/{path.stem}"
@@ -419,7 +454,7 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     assert least is not None
     assert len(corpus) > int(least[1])
     assert f"{len(judged)} of them were judged on H200s" in text
-    assert judged < corpus  # "Those that are newer have not run on a GPU yet."
+    assert judged < corpus  # "The speed of those that are newer is not measured yet."
     assert not there["rejected"]
     assert sum(bool(one["too_slow"]) for one in there["kernels"]) == 10
     assert sum(bool(one["undecided"]) for one in there["kernels"]) == 2
