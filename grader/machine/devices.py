@@ -24,6 +24,14 @@ def choose_device(requested: str) -> str:
     return "cpu"
 
 
+def capability() -> int:
+    """Return this GPU's compute capability, such as 90. Only where there is a GPU."""
+    import torch
+
+    major, minor = torch.cuda.get_device_capability()
+    return 10 * major + minor
+
+
 def has_driver() -> bool:
     """Guess, without torch, that this machine has a GPU: NVIDIA's driver is loaded."""
     return Path("/dev/nvidiactl").exists()

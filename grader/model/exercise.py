@@ -93,6 +93,8 @@ class Scored:
     which the speed is compared. `against` is the file of another implementation with the spec's
     entry, for a bound that times one, such as the exercise's `eager.py`; with `compiled`,
     torch.compile makes a kernel of it. `gates` are those of this case, instead of the spec's.
+    `capability` is the least compute capability for which the gates are meant, such as 90: an older
+    GPU skips the step.
     """
 
     dtype: str
@@ -102,6 +104,7 @@ class Scored:
     against: Path | None = None
     compiled: bool = False
     gates: Gates | None = None
+    capability: int | None = None
 
     @property
     def extents(self) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from grader.grading import slow
 from grader.grading.step import Finding, Step
+from grader.machine import devices
 from grader.model import Outcome, percent
 from grader.speed import bound_of
 
@@ -15,13 +16,33 @@ if TYPE_CHECKING:
 
 
 def speed(grading: Grading) -> Finding:
-    if grading.options.device == "cpu":
-        reason = "needs a CUDA GPU: this check was simulated on the CPU"
+    if reason := _why_not(grading):
         outcome = Outcome.CANNOT_GRADE if grading.options.require_speed else Outcome.SKIP
         return Finding(reason, outcome=outcome)
     from grader.grading.steps.speed import measure
 
     return measure.measure(grading)
+
+
+def _why_not(grading: Grading) -> str | None:
+    if grading.options.device == "cpu":
+        return "needs a CUDA GPU: this check was simulated on the CPU"
+    needed, found = _needed(grading.spec), devices.capability()
+    if needed is None or found >= needed:
+        return None
+    return (
+        f"needs a GPU of compute capability {_dotted(needed)}, for which the gates are meant: this "
+        f"one has {_dotted(found)}"
+    )
+
+
+def _needed(spec: Spec) -> int | None:
+    given = [one.timed[0].capability for one in spec.scored_specs]
+    return max((each for each in given if each is not None), default=None)
+
+
+def _dotted(capability: int) -> str:
+    return f"{capability // 10}.{capability % 10}"
 
 
 def is_scored(spec: Spec) -> bool:
@@ -33,7 +54,9 @@ def is_scored(spec: Spec) -> bool:
 
 
 def asks(spec: Spec) -> str:
-    return "; ".join(map(_asks, spec.scored_specs))
+    needed = _needed(spec)
+    gpu = "" if needed is None else f"; from compute capability {_dotted(needed)} on"
+    return "; ".join(map(_asks, spec.scored_specs)) + gpu
 
 
 def _asks(spec: Spec) -> str:
@@ -51,7 +74,7 @@ STEP = Step(
     title="a kernel reaches its share of what this GPU can do",
     points=3,
     needs=("memory",),
-    may_skip=True,  # on a machine without a GPU
+    may_skip=True,  # on a machine without a GPU, or with one older than the gates are meant for
     applies=is_scored,
     asks=asks,
     run=speed,
