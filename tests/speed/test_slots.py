@@ -112,6 +112,7 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
         # One element hardly moves a mean of thousands: of a row, only the late ones are wrong.
         ("14_layernorm_gelu", 1 / SAMPLED_COLUMNS),
         ("11_sin_cos", SAMPLED_WITHHELD / SAMPLED_ELEMENTS),
+        ("18_row_on_chip", 1.0),
     ],
 )
 def test_what_was_computed_before_the_last_inputs_came_is_wrong(name: str, share: float):
@@ -680,6 +681,7 @@ def test_all_arguments_of_a_call_are_there():
         ("11_sin_cos", "read_one_write_two", ("a", "out", "second_out"), 12, 4),
         ("12_fused_mse", "read_two", ("a", "b"), 8, 4),
         ("14_layernorm_gelu", "read_one_write_one", ("a", "out"), 4, 2),
+        ("18_row_on_chip", "read_one_write_one", ("a", "out"), 8, 4),
     ],
 )
 def test_the_ceiling_reads_and_writes_like_the_exercise(
