@@ -12,6 +12,7 @@ from grader.spec import (
     Draw,
     Gates,
     Inputs,
+    Instructions,
     Mistake,
     Scored,
     Spec,
@@ -318,6 +319,14 @@ SPEC = Spec(
     # Those of 05_swiglu: its kernel moves as many bytes an element in the same mix, two reads and a
     # write, with an exponential and a division between. No GPU has measured them here.
     gates=Gates(passing=0.80, great=0.97),
+    instructions=Instructions(
+        most=24.0,
+        best=9.25,
+        hint="A function of the math library that is accurate to the last digit, a division that "
+        "rounds fully, float64, or an exponential for each sign of x: the output keeps none of it. "
+        "x / (1 + exp(-alpha * x)) with tl.exp and `/` has 17 instructions.",
+        near=(r"tanh\(|pow\(|div_rn\(|rcp_rn\(|float64", r"where\(.*(exp|sigmoid|tanh)", r"exp\("),
+    ),
     hints=(
         "Begin with the arithmetic of 05_swiglu on vectors: one mask, two loads, one store. The "
         "clamps come right after the loads, in float32.",
