@@ -16,6 +16,7 @@ STATED = {
     "no_kernel": "no_launch",
     "race": "race",
     "traffic": "repeated_access",
+    "instructions": "much_arithmetic",
     "uninitialised": "unwritten_read",
 }
 # Sentences that state a cause where the result has no word for it.

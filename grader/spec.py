@@ -16,6 +16,7 @@ from grader.model.arguments import (
 from grader.model.base_spec import BaseSpec, Limits
 from grader.model.cases import Case, Draw
 from grader.model.exercise import Budget, Gates, Mistake, Scored, Spec, Tolerance, a_hundredth
+from grader.model.instructions import Instructions
 from grader.model.randomness import Choice, Randomness
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Draw",
     "Gates",
     "Inputs",
+    "Instructions",
     "Limits",
     "Mistake",
     "Randomness",

@@ -51,7 +51,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Code:
-    """The figures of machine code; sizes are in bytes. `loads` and `stores` are by their bits."""
+    """The figures of machine code; sizes are in bytes. `loads` and `stores` are by their bits.
+
+    `arithmetic` counts instructions, as `grader/worker/sass.py` says; None where it cannot.
+    """
 
     registers: int
     spills: int
@@ -60,6 +63,7 @@ class Code:
     threads: int
     loads: tuple[tuple[int, int], ...]
     stores: tuple[tuple[int, int], ...]
+    arithmetic: int | None = None
 
 
 @dataclass(frozen=True)
@@ -262,6 +266,7 @@ def _result(value: Mapping[str, Any]) -> Built:
         **{name: _count(value[name]) for name in figures},
         loads=_widths(value["loads"]),
         stores=_widths(value["stores"]),
+        arithmetic=None if value["arithmetic"] is None else _count(value["arithmetic"]),
     )
 
 

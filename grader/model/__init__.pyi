@@ -51,6 +51,7 @@ from .files import replacing_folder as replacing_folder
 from .files import save_file as save_file
 from .files import staged_files as staged_files
 from .files import write_file as write_file
+from .instructions import Instructions as Instructions
 from .messages import MOST_CODE as MOST_CODE
 from .messages import MOST_KERNELS as MOST_KERNELS
 from .messages import MOST_ORIGINS as MOST_ORIGINS

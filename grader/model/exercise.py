@@ -15,6 +15,7 @@ from grader.model.arguments import ITEMSIZE, Argument, Inputs
 from grader.model.base_spec import BaseSpec
 from grader.model.cases import DRAWS, Case, Draw
 from grader.model.errors import BrokenExercise, UsageError
+from grader.model.instructions import Instructions, faults_of
 from grader.model.randomness import Randomness
 
 if TYPE_CHECKING:
@@ -211,6 +212,8 @@ class Spec(BaseSpec):
     `targets` are compute capabilities, such as 90, for which the step `compile` builds the kernel.
     Without a GPU the first one is required; without any that is 90.
 
+    `instructions` limits the arithmetic of compiled kernels (docs/instructions.md).
+
     `mistakes` are those to look for in a wrong output, before those that every exercise has.
 
     `random` says what a kernel draws that has a `seed` among its arguments. `reference` may then be
@@ -246,6 +249,7 @@ class Spec(BaseSpec):
     kernels: bool = True
     flops: Callable[[Case], int] | None = None
     targets: tuple[int, ...] = ()
+    instructions: Instructions | None = None
     mistakes: tuple[Mistake, ...] = ()
     random: Randomness | None = None
 
@@ -299,6 +303,7 @@ class Spec(BaseSpec):
                 "random has fewer than two choices",
             ),
             (self.reference is no_reference, "reference is missing"),
+            *((True, fault) for fault in faults_of(self.instructions, self.arguments)),
         ]
         for wrong, message in faults:
             if wrong:

@@ -208,6 +208,9 @@ class Compiled(Record):
     stores: tuple[Width, ...] = Field(
         default=(), description="of global memory, from the SASS; empty unless required"
     )
+    arithmetic: int | None = Field(
+        default=None, description="instructions of arithmetic, from the SASS; null: not counted"
+    )
     error: str | None = Field(default=None, description="the compiler's sentence")
     line: int | None = Field(default=None, description="of the kernel file, where it is known")
 

@@ -4,7 +4,8 @@ A backend's `compiler` calls `carry_out` with a private folder. It holds jobs.js
 `{"file", "options", "target", "limit_s", "sass"}`, and the files, each with the text of one kernel.
 After `all_s` seconds no further job begins. A line of JSON is appended to built.jsonl for each:
 
-    {"registers", "spills", "shared", "tensor", "threads", "loads", "stores"}   sizes in bytes
+    {"registers", "spills", "shared", "tensor", "threads", "loads", "stores", "arithmetic"}
+                         sizes are in bytes, `arithmetic` is null where the code is not decoded
     {"error", "line"}    the compiler refuses the kernel; at a line of the kernel file, or null
     {"timed_out"}        seconds; the jobs behind it are not tried
     {"missing"}          a tool that is not installed

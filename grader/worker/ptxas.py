@@ -38,7 +38,7 @@ def _place(ptx: str, line: int) -> int | None:
 
 
 def figures(log: str, widths: Widths | None) -> dict[str, Any]:
-    """Return the registers and spills that `ptxas -v` reports, and the widths if they are known.
+    """Return the registers and spills that `ptxas -v` reports, and what is known of the code.
 
     Functions that a kernel calls spill for themselves: the most of all is reported.
     Raises Refused for a log without a kernel.
@@ -52,6 +52,7 @@ def figures(log: str, widths: Widths | None) -> dict[str, Any]:
         "spills": max(int(size) for sizes in spilled for size in sizes),
         "loads": dict(sorted(found.loads.items())),
         "stores": dict(sorted(found.stores.items())),
+        "arithmetic": found.arithmetic,
     }
 
 

@@ -1,4 +1,4 @@
-"""The global loads and stores of machine code, counted by their width.
+"""The global loads and stores of machine code, counted by their width, and its arithmetic.
 
 Nvdisasm takes 0.3 s to start. The instructions of the GPUs in DECODED are therefore read from the
 code itself, and those of all others from nvdisasm's listing; a test compares the two.
@@ -11,7 +11,7 @@ import struct
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 # LDG.E.128.CONSTANT, STG.E.U16, and the asynchronous copy LDGSTS.E.BYPASS.LTC128B.128.
@@ -29,6 +29,34 @@ _PLAIN = 32  # bits, without a modifier
 DECODED = range(80, 91)
 _OPERATIONS = {0x181: "LDG", 0x1AE: "LDGSTS", 0x186: "STG"}
 _WIDTHS = (8, 8, 16, 16, 32, 64, 128, 32)
+# Arithmetic on floating-point numbers of 32 and 64 bits, and the branches and calls that functions
+# take for hard numbers. A multiply-add is one. Whole numbers, moves, selections of whole numbers,
+# conversions from and to 16 bits and tensor cores are left out.
+ARITHMETIC = {
+    0x008: "FSEL",
+    0x009: "FMNMX",
+    0x00B: "FSETP",
+    0x020: "FMUL",
+    0x021: "FADD",
+    0x023: "FFMA",
+    0x028: "DMUL",
+    0x029: "DADD",
+    0x02A: "DSETP",
+    0x02B: "DFMA",
+    0x102: "FCHK",
+    0x107: "FRND",
+    0x045: "I2FP",
+    0x105: "F2I",
+    0x106: "I2F",
+    0x108: "MUFU",
+    0x111: "F2I",
+    0x112: "I2F",
+    0x141: "BSYNC",
+    0x144: "CALL",
+    0x145: "BSSY",
+    0x147: "BRA",
+    0x150: "RET",
+}
 # ELF (System V ABI, "Object Files"): the header's place and number of sections; of a section, its
 # flags, place and size.
 _HEADER, _SECTION = struct.Struct("<40xQ10xHH2x"), struct.Struct("<8xQ8xQQ24x")
@@ -37,10 +65,14 @@ _EXECUTABLE = 4  # a flag
 
 @dataclass(frozen=True)
 class Widths:
-    """The number of instructions of each width, in bits a thread."""
+    """The number of instructions of each width, in bits a thread, and of those of ARITHMETIC.
+
+    `arithmetic` is None where the code is not decoded.
+    """
 
     loads: Counter[int] = field(default_factory=Counter)
     stores: Counter[int] = field(default_factory=Counter)
+    arithmetic: int | None = None
 
     def count(self, operation: str, bits: int) -> None:
         (self.stores if operation == "STG" else self.loads)[bits] += 1
@@ -65,12 +97,13 @@ def widths(listing: str) -> Widths:
 
 
 def decoded(cubin: bytes) -> Widths:
-    found = Widths()
+    found, arithmetic = Widths(), 0
     for code in _code(cubin):
         for low, high in struct.iter_unpack("<QQ", code):
+            arithmetic += (low & 0x1FF) in ARITHMETIC
             if operation := _OPERATIONS.get(low & 0x1FF):
                 found.count(operation, _WIDTHS[high >> 9 & 7])
-    return found
+    return replace(found, arithmetic=arithmetic)
 
 
 def _code(elf: bytes) -> Iterator[bytes]:

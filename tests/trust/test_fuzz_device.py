@@ -304,7 +304,7 @@ def test_each_text_compiles_or_is_refused(kernels: list[tuple[str, str]]):
 BUILT = st.sampled_from(
     [
         {"registers": 32, "spills": 0, "shared": 0, "tensor": 0, "threads": 128}
-        | {"loads": {"128": 1}, "stores": {}},
+        | {"loads": {"128": 1}, "stores": {}, "arithmetic": 3},
         {"error": "no float8 here", "line": 3},
         {"timed_out": 120.0},
         {"missing": "ptxas"},

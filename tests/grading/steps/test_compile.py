@@ -162,7 +162,7 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> list[list[dict[str, object]]]:
         jobs = json.loads((home / "jobs.json").read_text())
         ran.append(jobs)
         code = {"registers": 8, "spills": 0, "shared": 0, "tensor": 0, "threads": 128}
-        lines = [code | {"loads": {"128": 1}, "stores": {}} for _ in jobs]
+        lines = [code | {"loads": {"128": 1}, "stores": {}, "arithmetic": 3} for _ in jobs]
         if any("late" in (home / str(job["file"])).read_text() for job in jobs):
             lines = [{"timed_out": 120.0}]
         if any("broken" in (home / str(job["file"])).read_text() for job in jobs):

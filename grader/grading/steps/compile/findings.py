@@ -40,7 +40,7 @@ def compiled(grading: Grading) -> Finding:
         return found
     # A new worker has not tuned anything: its call launches every form.
     grading.workers.renew("cpu")
-    grading.forget(jobs, build)
+    grading.forget(compiling.launched, jobs, build)
     return _judged(grading)
 
 
@@ -103,7 +103,7 @@ def jobs(grading: Grading) -> list[Job]:
     if grading.options.device != "cpu":
         grading.finish_begun()  # another step may be using the simulated GPU
     required, others = targets(grading)
-    launched: Mapping[str, Sequence[Specialisation]] = compiling.launched(grading)
+    launched: Mapping[str, Sequence[Specialisation]] = grading.once(compiling.launched)
     return [
         Job(dtype, kernel, target, target == required)
         for target in (required, *others)
@@ -159,6 +159,7 @@ def _row(job: Job, built: Built) -> Compiled:
             "occupancy": share,
             "loads": tuple(Width(bits=b, instructions=n) for b, n in built.loads),
             "stores": tuple(Width(bits=b, instructions=n) for b, n in built.stores),
+            "arithmetic": built.arithmetic,
         }
     )
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from grader.grading import slow
 from grader.grading.step import Finding, Step
-from grader.machine import devices
 from grader.model import Outcome, percent
 from grader.speed import bound_of
 
@@ -27,6 +26,8 @@ def speed(grading: Grading) -> Finding:
 def _why_not(grading: Grading) -> str | None:
     if grading.options.device == "cpu":
         return "needs a CUDA GPU: this check was simulated on the CPU"
+    from grader.machine import devices
+
     needed, found = _needed(grading.spec), devices.capability()
     if needed is None or found >= needed:
         return None

@@ -1,0 +1,31 @@
+"""Divides with full rounding, of which the output keeps nothing: 8 instructions in place of 2.
+
+Rejected at: instructions
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 2048
+
+
+@triton.jit
+def gptoss_swiglu_kernel(x_ptr, y_ptr, out_ptr, alpha, limit, n, BLOCK: tl.constexpr):
+    lanes = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    valid = lanes < n
+    x = tl.load(x_ptr + lanes, mask=valid).to(tl.float32)
+    y = tl.load(y_ptr + lanes, mask=valid).to(tl.float32)
+    x = tl.minimum(x, limit, propagate_nan=tl.PropagateNan.ALL)
+    y = tl.clamp(y, -limit, limit, propagate_nan=tl.PropagateNan.ALL)
+    gated = tl.div_rn(x, 1.0 + tl.exp(-alpha * x))
+    tl.store(out_ptr + lanes, gated * y + gated, mask=valid)
+
+
+def gptoss_swiglu(
+    x: torch.Tensor, y: torch.Tensor, out: torch.Tensor, alpha: float, limit: float
+) -> None:
+    """Fills out with x * sigmoid(alpha * x) * (y + 1), x and y clamped: 1-D, of one dtype."""
+    n = out.numel()
+    grid = (triton.cdiv(n, BLOCK),)
+    gptoss_swiglu_kernel[grid](x, y, out, alpha, limit, n, BLOCK=BLOCK)
