@@ -53,8 +53,8 @@ def test_outputs_of_opposites_differ_by_their_x(kernel, case):
     of_opposite = kernel.run(inputs)["out"].double()
     # The two sizes add up to |x|, so rounding both to the output's type costs at most
     # eps / 2 * |x|; the other half and 16 * 2**-24 are for the steps before, done in float32. An
-    # exponent of up to 4 * 8 that is rounded three times moves x * exp(-alpha * x), which is at
-    # most 1 / (e * alpha) of x, by less.
+    # exponent z that is rounded three times moves x * exp(z) by 2.3 * |z| * exp(z) units of x, less
+    # than one for every z < 0.
     limit = (eps(case.dtype) + 16 * 2.0**-24) * x.abs() + UNDERFLOW[case.dtype]
     assert_within(of_x - of_opposite, x, limit, "out(x) - out(-x)")
 
