@@ -17,6 +17,7 @@ from grader.correctness.reason import Reason, programs_of, returned_by
 from grader.correctness.source import (
     assigned,
     calls,
+    draws_tickets,
     grid_lines,
     last_name,
     lines_with,
@@ -109,6 +110,8 @@ def _number_unused(
     if programs_of(evidence) < 2:
         return None
     used = lines_with(kernel, *NUMBERS)
+    if not used and draws_tickets(evidence.text):
+        return None
     stores = [use.line for use in evidence.uses if use.argument in evidence.bad and use.writes]
     at = f" at line {max(stores)}" if stores else ""
     question = (

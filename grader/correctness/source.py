@@ -129,6 +129,16 @@ def mentions(function: ast.AST, *names: str) -> bool:
     return any(last_name(node) in names for node in ast.walk(function))
 
 
+def draws_tickets(source: Source) -> bool:
+    """Say whether the file keeps what an atomic operation returns, such as a program's ticket."""
+    return any(
+        isinstance(call, ast.Call) and last_name(call.func).startswith("atomic")
+        for statement in _nodes(source.functions)
+        if isinstance(statement, ast.Assign | ast.Return) and statement.value is not None
+        for call in ast.walk(statement.value)
+    )
+
+
 def lines_with(function: ast.AST, *names: str) -> list[int]:
     """Return the lines of a function that use one of these names."""
     return sorted(

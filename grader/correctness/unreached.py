@@ -19,7 +19,7 @@ from grader.correctness.addresses import (
 )
 from grader.correctness.evidence import Evidence
 from grader.correctness.reason import Reason, programs_of
-from grader.correctness.source import calls, lines_with, names_in
+from grader.correctness.source import calls, draws_tickets, lines_with, names_in
 
 
 def _accesses_of(evidence: Evidence, name: str) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
@@ -35,6 +35,8 @@ def number_in_no_address(evidence: Evidence, name: str) -> Reason | None:
     if programs_of(evidence) < 2 or not found:
         return None
     if any(depends_on(kernel, call.args[0], "program_id") for kernel, call in found):
+        return None
+    if draws_tickets(evidence.text):
         return None
     kernel, call = found[0]
     row = _row_of_program(evidence, kernel, name)

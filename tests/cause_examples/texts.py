@@ -162,6 +162,9 @@ LEFT_OUT = {
     "five programs": ("grid_too_small", 8, unwritten(40, 41, OWN, "grid = (5,)", 5)),
     "no number of a program": (
         "program_id_unused", 3, unwritten(8, 13, "i = tl.arange(0, BLOCK)", ENOUGH, 2)),
+    "a ticket for a number": ("grid_too_small", 9, unwritten(
+        16, 40, "p = tl.atomic_add(x, 1)\n    i = p * BLOCK + tl.arange(0, BLOCK)",
+        "grid = (2,)", 2)),
     "a number that nobody uses": ("program_id_unused", 4, unwritten(
         8, 20, "p = tl.program_id(0)\n    i = tl.arange(0, BLOCK)", ENOUGH, 3)),
     "a number that is added": ("block_index", 3, unwritten(
