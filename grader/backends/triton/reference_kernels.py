@@ -15,7 +15,15 @@ import triton.language as tl
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _stream(  # type: ignore[no-untyped-def]
-    a, b, out, second_out, length, READS: tl.constexpr, WRITES: tl.constexpr, BLOCK: tl.constexpr
+    a,
+    b,
+    c,
+    out,
+    second_out,
+    length,
+    READS: tl.constexpr,
+    WRITES: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):
     """Read READS streams; write their sum to WRITES streams, or one number per program to none."""
     program = tl.program_id(0).to(tl.int64)
@@ -24,8 +32,10 @@ def _stream(  # type: ignore[no-untyped-def]
     total = tl.zeros((BLOCK,), tl.float32)
     if READS >= 1:
         total += tl.load(a + offsets, mask=mask, other=0.0)
-    if READS == 2:
+    if READS >= 2:
         total += tl.load(b + offsets, mask=mask, other=0.0)
+    if READS == 3:
+        total += tl.load(c + offsets, mask=mask, other=0.0)
     if WRITES >= 1:
         tl.store(out + offsets, total, mask=mask)
         if WRITES == 2:
@@ -48,6 +58,7 @@ def _launch(reads: tuple[torch.Tensor, ...], writes: tuple[torch.Tensor, ...]) -
     ins = reads or outs
     _stream[(triton.cdiv(length, block),)](
         ins[0],
+        ins[1 % len(ins)],
         ins[-1],
         outs[0],
         outs[-1],
@@ -81,6 +92,12 @@ def read_two_write_one(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> N
 
 def read_one_write_two(a: torch.Tensor, out: torch.Tensor, second_out: torch.Tensor) -> None:
     _launch((a,), (out, second_out))
+
+
+def read_three_write_two(
+    a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, out: torch.Tensor, second_out: torch.Tensor
+) -> None:
+    _launch((a, b, c), (out, second_out))
 
 
 def update(a: torch.Tensor) -> None:
