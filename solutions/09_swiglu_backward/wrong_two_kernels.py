@@ -1,0 +1,62 @@
+"""One kernel for each gradient: right, but dout and gate are read twice.
+
+Rejected at: traffic
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 1024
+
+
+@triton.jit
+def dup_kernel(
+    dout_ptr, gate_ptr, dup_ptr, dout_stride, gate_stride, dup_stride, columns, BLOCK: tl.constexpr
+):
+    row = tl.program_id(0).to(tl.int64)
+    offsets = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < columns
+    dout = tl.load(dout_ptr + row * dout_stride + offsets, mask=inside).to(tl.float32)
+    gate = tl.load(gate_ptr + row * gate_stride + offsets, mask=inside).to(tl.float32)
+    silu = gate / (1.0 + tl.exp(-gate))
+    tl.store(dup_ptr + row * dup_stride + offsets, dout * silu, mask=inside)
+
+
+@triton.jit
+def dgate_kernel(
+    dout_ptr,
+    gate_ptr,
+    up_ptr,
+    dgate_ptr,
+    dout_stride,
+    gate_stride,
+    up_stride,
+    dgate_stride,
+    columns,
+    BLOCK: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    offsets = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < columns
+    dout = tl.load(dout_ptr + row * dout_stride + offsets, mask=inside).to(tl.float32)
+    gate = tl.load(gate_ptr + row * gate_stride + offsets, mask=inside).to(tl.float32)
+    up = tl.load(up_ptr + row * up_stride + offsets, mask=inside).to(tl.float32)
+    sigmoid = 1.0 / (1.0 + tl.exp(-gate))
+    slope = sigmoid * (1.0 + gate * (1.0 - sigmoid))
+    tl.store(dgate_ptr + row * dgate_stride + offsets, dout * up * slope, mask=inside)
+
+
+def swiglu_backward(
+    dout: torch.Tensor,
+    gate: torch.Tensor,
+    up: torch.Tensor,
+    dgate: torch.Tensor,
+    dup: torch.Tensor,
+) -> None:
+    rows, columns = dout.shape
+    grid = (rows, triton.cdiv(columns, BLOCK))
+    strides = dout.stride(0), gate.stride(0), dup.stride(0)
+    dup_kernel[grid](dout, gate, dup, *strides, columns, BLOCK=BLOCK)
+    strides = dout.stride(0), gate.stride(0), up.stride(0), dgate.stride(0)
+    dgate_kernel[grid](dout, gate, up, dgate, *strides, columns, BLOCK=BLOCK)
