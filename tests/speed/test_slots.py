@@ -106,6 +106,7 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
         ("04_online_softmax", 1.0),
         ("05_swiglu", 2 / SAMPLED_COLUMNS),
         ("06_cross_entropy", 1.0),
+        ("09_swiglu_backward", 3 / SAMPLED_COLUMNS),
         # Of two sums below 0 both outputs are 0: half of the late elements show, at least.
         ("10_mul_add_relu", SAMPLED_WITHHELD / SAMPLED_ELEMENTS),
         ("12_fused_mse", 0.5),
@@ -676,6 +677,13 @@ def test_all_arguments_of_a_call_are_there():
         ("04_online_softmax", "read_one_write_one", ("a", "out"), 8, 4),
         ("05_swiglu", "read_two_write_one", ("a", "b", "out"), 6, 2),
         ("06_cross_entropy", "update", ("a",), 4, 2),
+        (
+            "09_swiglu_backward",
+            "read_three_write_two",
+            ("a", "b", "c", "out", "second_out"),
+            10,
+            2,
+        ),
         ("10_mul_add_relu", "read_two_write_one", ("a", "b", "out"), 12, 4),
         ("11_sin_cos", "read_one_write_two", ("a", "out", "second_out"), 12, 4),
         ("12_fused_mse", "read_two", ("a", "b"), 8, 4),

@@ -74,6 +74,10 @@ def solution(exercise: Exercise, *changes: tuple[str, str]) -> str:
         ("05_swiglu", {"gate": (1, 0), "up": (1, 0), "out": (0, 1)}),
         # The target's own logit is read once more than the 32,771 of its row.
         ("06_cross_entropy", {"logits": (2, 1), "target": (1, 0), "loss": (0, 1)}),
+        (
+            "09_swiglu_backward",
+            {"dout": (1, 0), "gate": (1, 0), "up": (1, 0), "dgate": (0, 1), "dup": (0, 1)},
+        ),
         ("11_sin_cos", {"x": (1, 0), "sin_out": (0, 1), "cos_out": (0, 1)}),
     ],
 )
