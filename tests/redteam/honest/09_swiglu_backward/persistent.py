@@ -1,0 +1,52 @@
+"""A fixed number of programs takes the blocks of all rows in turn."""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 1024
+PROGRAMS = 1056
+
+
+@triton.jit
+def swiglu_backward_kernel(
+    dout_ptr,
+    gate_ptr,
+    up_ptr,
+    dgate_ptr,
+    dup_ptr,
+    dout_stride,
+    gate_stride,
+    up_stride,
+    dgate_stride,
+    dup_stride,
+    rows,
+    columns,
+    BLOCK: tl.constexpr,
+):
+    blocks = tl.cdiv(columns, BLOCK)
+    for tile in range(tl.program_id(0), rows * blocks, tl.num_programs(0)):
+        row = tl.cast(tile // blocks, tl.int64)
+        offsets = (tile % blocks) * BLOCK + tl.arange(0, BLOCK)
+        inside = offsets < columns
+        dout = tl.load(dout_ptr + row * dout_stride + offsets, mask=inside).to(tl.float32)
+        gate = tl.load(gate_ptr + row * gate_stride + offsets, mask=inside).to(tl.float32)
+        up = tl.load(up_ptr + row * up_stride + offsets, mask=inside).to(tl.float32)
+        sigmoid = 1.0 / (1.0 + tl.exp(-gate))
+        slope = sigmoid * (1.0 + gate * (1.0 - sigmoid))
+        tl.store(dgate_ptr + row * dgate_stride + offsets, dout * up * slope, mask=inside)
+        tl.store(dup_ptr + row * dup_stride + offsets, dout * (gate * sigmoid), mask=inside)
+
+
+def swiglu_backward(
+    dout: torch.Tensor,
+    gate: torch.Tensor,
+    up: torch.Tensor,
+    dgate: torch.Tensor,
+    dup: torch.Tensor,
+) -> None:
+    rows, columns = dout.shape
+    tensors = dout, gate, up, dgate, dup
+    strides = [tensor.stride(0) for tensor in tensors]
+    programs = min(PROGRAMS, rows * triton.cdiv(columns, BLOCK))
+    swiglu_backward_kernel[(programs,)](*tensors, *strides, rows, columns, BLOCK=BLOCK)
