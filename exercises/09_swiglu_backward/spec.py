@@ -81,13 +81,23 @@ def _dgate(wrong: Callable[[Tensor], Tensor], inputs: Inputs) -> Outputs:
     return {"dgate": inputs["dout"] * inputs["up"] * wrong(inputs["gate"])}
 
 
+def _too_large(inputs: Inputs) -> Outputs:
+    """Mark dgates of which all factors but the sigmoid overflow float32 together."""
+    dout, gate, up = (inputs[name].double() for name in ("dout", "gate", "up"))
+    others = (dout * up * gate).abs()
+    return {"dgate": (gate < -80) & (others > LARGEST["float32"])}
+
+
 def _nearly_flat(inputs: Inputs) -> Outputs:
     """Mark dgates at which the terms of the slope nearly cancel."""
-    gate = inputs["gate"]
+    gate = inputs["gate"].double()
     sigmoid = gate.sigmoid()
     terms = sigmoid * (1 + gate.abs() * (1 - sigmoid))
     return {"dgate": slope(gate).abs() < terms / 4}
 
+
+# Where the derivative may get its name. Else the line counts that computes what is stored.
+SLOPE = (r"(slope|d_?silu|d_?sig\w*|deriv\w*|prime) *=",)
 
 # Wrong slopes, of which dgate is dout * up times as much.
 SLOPES: tuple[tuple[str, str, Callable[[Tensor], Tensor], tuple[str, ...]], ...] = (
@@ -96,7 +106,7 @@ SLOPES: tuple[tuple[str, str, Callable[[Tensor], Tensor], tuple[str, ...]], ...]
         "dgate is dout * up * sigmoid: half of the product rule. gate * sigmoid(gate) changes by "
         "its second factor, too: add gate * sigmoid * (1 - sigmoid).",
         lambda gate: gate.sigmoid(),
-        (r"up.*sig|sig.*up", r"dgate"),
+        SLOPE,
     ),
     (
         "formula",
@@ -116,7 +126,7 @@ SLOPES: tuple[tuple[str, str, Callable[[Tensor], Tensor], tuple[str, ...]], ...]
         "formula",
         "dgate is dout * up * silu(gate): silu itself stands where its derivative belongs.",
         silu,
-        (r"up.*(silu|sig)|(silu|sig).*up", r"dgate"),
+        SLOPE,
     ),
     (
         "formula",
@@ -154,38 +164,45 @@ OUTPUTS: tuple[tuple[str, str, Callable[[Inputs], Outputs], tuple[str, ...]], ..
         "formula",
         "dup is dout * sigmoid(gate): up is multiplied by silu(gate), which is gate * sigmoid.",
         lambda inputs: {"dup": inputs["dout"] * inputs["gate"].sigmoid()},
-        (r"store\(.*dup", r"dup"),
+        (),
+    ),
+    (
+        "formula",
+        "dup is dout * gate: the sigmoid is missing. up is multiplied by silu(gate), which is "
+        "gate * sigmoid(gate).",
+        lambda inputs: {"dup": inputs["dout"] * inputs["gate"]},
+        (),
     ),
     (
         "formula",
         "dup is multiplied by up. The output is linear in up, so its derivative is silu(gate) "
         "alone.",
         lambda inputs: {"dup": inputs["dout"] * silu(inputs["gate"]) * inputs["up"]},
-        (r"store\(.*dup", r"dup"),
+        (),
     ),
     (
         "formula",
         "dup is dout * silu'(gate): the slope belongs in dgate, and silu(gate) in dup.",
         lambda inputs: {"dup": inputs["dout"] * slope(inputs["gate"])},
-        (r"store\(.*dup", r"dup"),
+        (),
     ),
     (
         "never_read",
         "dup is silu(gate) alone: where does dout multiply it?",
         lambda inputs: {"dup": silu(inputs["gate"])},
-        (r"store\(.*dup", r"dup"),
+        (),
     ),
     (
         "never_read",
         "dgate is dout * silu'(gate): where does up multiply it?",
         lambda inputs: {"dgate": inputs["dout"] * slope(inputs["gate"])},
-        (r"store\(.*dgate", r"dgate"),
+        (),
     ),
     (
         "never_read",
         "dgate is up * silu'(gate): where does dout multiply it?",
         lambda inputs: {"dgate": inputs["up"] * slope(inputs["gate"])},
-        (r"store\(.*dgate", r"dgate"),
+        (),
     ),
 )
 
@@ -210,6 +227,21 @@ MISTAKES = (
             "dup": inputs["dout"] * inputs["gate"] * (-inputs["gate"]).sigmoid(),
         },
         near=(r"exp\(|sigmoid\(",),
+    ),
+    Mistake(
+        cause="overflow",
+        hint="Only dgates are wrong of which dout * up * (1 + gate * (1 - sigmoid)) is infinite in "
+        "float32, and the sigmoid 0: infinity times 0 is NaN. Multiply by the sigmoid first.",
+        only=_too_large,
+        near=(r"\* *\w*sig\w*(,|\)?$)", r"1(\.0)? - "),
+    ),
+    Mistake(
+        cause="overflow",
+        hint="Only dgates of gates below -88 are wrong. There exp(-gate) is infinite and the "
+        "sigmoid 0: infinity times 0 is NaN, and so is infinity over infinity. Take 1 - sigmoid "
+        "for exp(-gate) * sigmoid.",
+        only=lambda inputs: {"dgate": inputs["gate"] < -88},
+        near=(r"\be\w* *[*/]|[*/] *e\w*\b",),
     ),
     Mistake(
         cause="precision",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.correctness.source import Source, assigned, calls, last_name, root_of
@@ -242,12 +242,24 @@ def arguments_of(
                 continue
             if root_of(call.func) != kernel.name:
                 continue
-            if any(isinstance(each, ast.Starred) for each in call.args):
+            listed = [one for each in call.args for one in _listed(each, host)]
+            if any(isinstance(each, ast.Starred) for each in listed):
                 continue
             names = [each.arg for each in kernel.args.args]
-            given = dict(zip(names, call.args, strict=False))
+            given = dict(zip(names, listed, strict=False))
             given |= {each.arg: each.value for each in call.keywords if each.arg in names}
             yield call, host, given
+
+
+def _listed(argument: ast.expr, host: ast.FunctionDef) -> Sequence[ast.expr]:
+    """Return the arguments that `*strides` stands for, if the host lists them in one statement."""
+    if isinstance(argument, ast.Starred) and isinstance(argument.value, ast.Name):
+        given = assigned(host, argument.value.id)
+        if len(given) == 1 and isinstance(given[0], ast.Assign):
+            [target, *_], value = given[0].targets, given[0].value
+            if isinstance(target, ast.Name) and isinstance(value, ast.Tuple | ast.List):
+                return value.elts
+    return [argument]
 
 
 def grid_of(source: Source, launch: ast.Call, host: ast.FunctionDef) -> list[ast.expr]:

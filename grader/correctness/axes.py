@@ -7,7 +7,7 @@ import math
 
 from torch import Tensor
 
-from grader.correctness.addresses import arguments_of, grid_of
+from grader.correctness.addresses import arguments_of, extent_of, grid_of
 from grader.correctness.evidence import Evidence
 from grader.correctness.reason import Reason, returned_by
 from grader.correctness.source import calls, grid_line, grid_lines, last_name, lines_with
@@ -116,12 +116,12 @@ def unused_axis(
                 (single or plain or sorted(numbered))[0],
             )
     lines = {each.lineno for each in evidence.text.launches}
-    axes = [
-        grid_of(evidence.text, launch, host)
+    grids = [
+        (grid_of(evidence.text, launch, host), host)
         for launch, host, _ in arguments_of(evidence.text, kernel)
     ]
     longest = max(asked, default=0)
-    if longest and axes and all(_lacks_axis(evidence, grid, longest) for grid in axes):
+    if longest and grids and all(_lacks_axis(evidence, *each, longest) for each in grids):
         return Reason(
             "grid_too_small",
             f"the kernel asks for tl.program_id({longest}), and the grid has no such axis, so that "
@@ -131,9 +131,10 @@ def unused_axis(
     return None
 
 
-def _lacks_axis(evidence: Evidence, grid: list[ast.expr], axis: int) -> bool:
+def _lacks_axis(evidence: Evidence, grid: list[ast.expr], host: ast.FunctionDef, axis: int) -> bool:
     """Say whether a grid, as the text shows it, lacks an axis; a helper's may have any."""
     made = returned_by(evidence, last_name(grid[0].func)) if isinstance(grid[0], ast.Call) else []
     if len(grid) == 1 and made:
         return isinstance(made[0], ast.Tuple) and len(made[0].elts) <= axis
-    return len(grid) <= axis and not isinstance(grid[0], ast.Name)
+    unknown = isinstance(grid[0], ast.Name) and extent_of(evidence.text, grid[0], host) is None
+    return len(grid) <= axis and not unknown

@@ -58,9 +58,8 @@ def swiglu_backward(
     """
     rows, columns = dout.shape
     # BEGIN SOLUTION: launch a grid over rows and blocks of columns, with each tensor's row stride
-    tensors = dout, gate, up, dgate, dup
-    strides = [tensor.stride(0) for tensor in tensors]
+    strides = dout.stride(0), gate.stride(0), up.stride(0), dgate.stride(0), dup.stride(0)
     # Rows on axis 0: it may have 2**31 - 1 programs, axis 1 only 65,535.
     grid = (rows, triton.cdiv(columns, BLOCK))
-    swiglu_backward_kernel[grid](*tensors, *strides, columns, BLOCK=BLOCK)
+    swiglu_backward_kernel[grid](dout, gate, up, dgate, dup, *strides, columns, BLOCK=BLOCK)
     # END SOLUTION

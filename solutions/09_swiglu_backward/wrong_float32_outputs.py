@@ -46,9 +46,8 @@ def swiglu_backward(
 ) -> None:
     rows, columns = dout.shape
     wide = torch.empty((2, rows, columns), dtype=torch.float32, device=gate.device)
-    tensors = dout, gate, up, wide[0], wide[1]
-    strides = [tensor.stride(0) for tensor in tensors]
+    strides = dout.stride(0), gate.stride(0), up.stride(0), columns, columns
     grid = (rows, triton.cdiv(columns, BLOCK))
-    swiglu_backward_kernel[grid](*tensors, *strides, columns, BLOCK=BLOCK)
+    swiglu_backward_kernel[grid](dout, gate, up, wide[0], wide[1], *strides, columns, BLOCK=BLOCK)
     dgate.copy_(wide[0])
     dup.copy_(wide[1])

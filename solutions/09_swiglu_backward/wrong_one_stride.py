@@ -45,7 +45,6 @@ def swiglu_backward(
     dup: torch.Tensor,
 ) -> None:
     rows, columns = dout.shape
-    tensors = dout, gate, up, dgate, dup
     strides = [gate.stride(0)] * 5
     grid = (rows, triton.cdiv(columns, BLOCK))
-    swiglu_backward_kernel[grid](*tensors, *strides, columns, BLOCK=BLOCK)
+    swiglu_backward_kernel[grid](dout, gate, up, dgate, dup, *strides, columns, BLOCK=BLOCK)

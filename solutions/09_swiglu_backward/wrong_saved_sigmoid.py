@@ -48,7 +48,8 @@ def swiglu_backward(
 ) -> None:
     rows, columns = dout.shape
     sigmoid = torch.sigmoid(gate.float())  # float32 keeps its digits
-    tensors = dout, gate, up, dgate, dup, sigmoid
-    strides = [tensor.stride(0) for tensor in tensors]
+    strides = dout.stride(0), gate.stride(0), up.stride(0), dgate.stride(0), dup.stride(0)
     grid = (rows, triton.cdiv(columns, BLOCK))
-    swiglu_backward_kernel[grid](*tensors, *strides, columns, BLOCK=BLOCK)
+    swiglu_backward_kernel[grid](
+        dout, gate, up, dgate, dup, sigmoid, *strides, sigmoid.stride(0), columns, BLOCK=BLOCK
+    )

@@ -168,9 +168,10 @@ def kernel(x_ptr, out_ptr, rows, columns):
     tl.store(out_ptr + row[:, None] * columns + column[None, :], 1.0)
 
 def run(x, out):
-    rows, columns = x.shape
-    kernel[{grid}](x, out, rows, columns)
+    rows, columns = x.shape{sizes}
+    kernel[{grid}](x, out, {given})
 """
+EACH_ROW = "tl.program_id(0) + tl.arange(0, 1)"
 DOWN, ACROSS = ("tl.program_id(0) * 4 + tl.arange(0, 4)", "tl.program_id(1) * 8 + tl.arange(0, 8)")
 BOTH = "(triton.cdiv(rows, 4), triton.cdiv(columns, 8))"
 
@@ -182,6 +183,7 @@ def gaps(
     across: str,
     text: str = BOTH,
     columns: int = 20,
+    given: str = "rows, columns",
 ) -> Evidence:
     """A table of 10 rows of which only the first rows and columns are written."""
 
@@ -193,11 +195,12 @@ def gaps(
 
     marks = torch.zeros(10, columns)
     marks[: reached[0], : reached[1]] = 1
+    sizes = "\n    sizes = rows, columns" if given == "*sizes" else ""
     return evidence_of(
         TABLE,
         kernel,
         (10, columns),
-        source=GAPS.format(row=down, column=across, grid=text),
+        source=GAPS.format(row=down, column=across, grid=text, given=given, sizes=sizes),
         uses=[use(5, "write", "out", marks, lanes=32)],
         grid=grid,
     )
@@ -479,6 +482,16 @@ EXAMPLES = shown(
             "never_written grid_too_small",
             partial(gaps, (10, 8), (3, 1, 1), DOWN, ACROSS, "triton.cdiv(rows, 4),"),
             9,
+        ),
+        "an axis that a grid of all rows lacks": (
+            "never_written grid_too_small",
+            partial(gaps, (10, 8), (10, 1, 1), EACH_ROW, ACROSS, "(rows,)"),
+            9,
+        ),
+        "an axis that the grid of a listed launch lacks": (
+            "never_written grid_too_small",
+            partial(gaps, (10, 8), (10, 1, 1), EACH_ROW, ACROSS, "(rows,)", given="*sizes"),
+            10,
         ),
         "negative elements that become positive": (
             "negative_inputs",

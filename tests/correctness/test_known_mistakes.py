@@ -28,6 +28,20 @@ def test_mistakes_that_an_exercise_lists() -> None:
     assert cause_of(with_(squared, own)) == ("cubed", 0)
 
 
+def test_a_mistake_whose_result_no_float32_can_hold() -> None:
+    """The kernel has infinity where the mistake's reference, in float64, has a huge number."""
+    own = Mistake(cause="cubed", hint="", reference=lambda i: {"out": i["x"] ** 3})
+    spec = spec_of(lambda i: {"out": i["x"] * 1.0}, "x", mistakes=(own,))
+    large = {"x": torch.tensor([2.0, -3e30, 5.0, 3e30])}
+
+    def found(kernel: Callable[[Tensor], Tensor]) -> tuple[str, int] | None:
+        return cause_of(evidence_of(spec, lambda i: {"out": kernel(i["x"])}, (4,), given=large))
+
+    assert found(lambda x: x**3) == ("cubed", 0)
+    assert found(lambda x: x.abs() ** 3) is None, "the infinity of -3e30 has the other sign"
+    assert found(lambda x: torch.where(x > 3, 0.0, x**3)) is None
+
+
 def test_a_mistake_of_some_elements() -> None:
     large = Mistake(cause="large", hint="", only=lambda i: {"out": i["x"] > 0.5})
 

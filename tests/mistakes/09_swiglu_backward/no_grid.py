@@ -40,6 +40,5 @@ def swiglu_backward(
     dup: torch.Tensor,
 ) -> None:
     rows, columns = dout.shape
-    tensors = dout, gate, up, dgate, dup
-    strides = [tensor.stride(0) for tensor in tensors]
-    swiglu_backward_kernel(*tensors, *strides, columns, BLOCK=BLOCK)
+    strides = dout.stride(0), gate.stride(0), up.stride(0), dgate.stride(0), dup.stride(0)
+    swiglu_backward_kernel(dout, gate, up, dgate, dup, *strides, columns, BLOCK=BLOCK)

@@ -40,7 +40,6 @@ def swiglu_backward(
     dup: torch.Tensor,
 ) -> None:
     rows, columns = dout.shape
-    tensors = dout, gate, up, dgate, dup
-    strides = [tensor.stride(0) for tensor in tensors]
+    strides = dout.stride(0), gate.stride(0), up.stride(0), dgate.stride(0), dup.stride(0)
     grid = (rows, triton.cdiv(columns, BLOCK))
-    swiglu_backward_kernel[grid](*tensors, *strides, columns, BLOCK=BLOCK)
+    swiglu_backward_kernel[grid](dout, gate, up, dgate, dup, *strides, columns, BLOCK=BLOCK)
