@@ -1,8 +1,4 @@
-"""x / (2π) in two float32 parts, of which whole turns are dropped; then sinpi and cospi.
-
-`low` is the error of the rounded product `high`. ptxas would fuse that product and the difference
-after it, without the rounding, so that `low` would be added twice: the launch forbids it.
-"""
+"""x / (2π) in two float32 parts, of which whole turns are dropped; then sinpi and cospi."""
 
 import torch
 import triton
@@ -32,4 +28,6 @@ def sin_cos_kernel(x_ptr, sin_ptr, cos_ptr, n, BLOCK: tl.constexpr):
 def sin_cos(x: torch.Tensor, sin_out: torch.Tensor, cos_out: torch.Tensor) -> None:
     n = x.numel()
     grid = (triton.cdiv(n, BLOCK),)
+    # `low` is the error of the rounded product `high`. Fused with the difference after it, that
+    # product would not be rounded, and `low` would be added twice.
     sin_cos_kernel[grid](x, sin_out, cos_out, n, BLOCK=BLOCK, enable_fp_fusion=False)
