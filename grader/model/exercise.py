@@ -6,6 +6,7 @@ functions receive tensors and use their methods.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+MOST_SAMPLED = 2**20  # elements of a row of the sample case
+
 # Compute capabilities for which kernels may be compiled.
 TARGETS = (75, 80, 86, 89, 90, 100, 103, 120)
 
@@ -35,9 +38,16 @@ class Tolerance:
     lists distributions whose outputs float32 holds exactly, so that no error is accepted.
     `rounded_once` says that each output is the exact result rounded once, as a sum of two numbers
     is: then only the nearest number of the output's dtype is right.
+
+    `intermediate(case, inputs, expected)` is, in float64, the error that each output may have
+    besides, because an honest kernel stores numbers in between in the case's dtype, such as the
+    factor of a product of matrices. Outputs that it leaves out have none.
     """
 
     terms: Callable[[Case], int]
+    intermediate: (
+        Callable[[Case, Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None
+    ) = None
     magnitude: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
     exact: tuple[str, ...] = ()
     rounded_once: bool = False
@@ -339,10 +349,17 @@ class Spec(BaseSpec):
 
     @property
     def sample_case(self) -> Case:
-        """One row of the scored case, small enough for any machine; else the counted case."""
+        """One row of the scored case, small enough for any machine; else the counted case.
+
+        Where a tensor without rows is large, as a matrix of weights is, the largest extents are
+        halved until the case is small.
+        """
         if self.scored is None:
             return self.counted
-        extents = self.scored.extents
+        extents = list(self.scored.extents)
+        while math.prod(extents) > MOST_SAMPLED:
+            largest = extents.index(max(extents))
+            extents[largest] //= 2
         return Case((1, *extents) if extents else (65_536,), self.scored.dtype)
 
     @property
