@@ -45,9 +45,7 @@ class Tolerance:
     """
 
     terms: Callable[[Case], int]
-    intermediate: (
-        Callable[[Case, Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None
-    ) = None
+    intermediate: Callable[[Case, Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
     magnitude: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
     exact: tuple[str, ...] = ()
     rounded_once: bool = False
@@ -356,10 +354,7 @@ class Spec(BaseSpec):
         """
         if self.scored is None:
             return self.counted
-        extents = list(self.scored.extents)
-        while math.prod(extents) > MOST_SAMPLED:
-            largest = extents.index(max(extents))
-            extents[largest] //= 2
+        extents = small(self.scored.extents)
         return Case((1, *extents) if extents else (65_536,), self.scored.dtype)
 
     @property
@@ -394,6 +389,14 @@ class Spec(BaseSpec):
             sum(a.reads * sizes[a.name] for a in tensors),
             sum(a.writes * sizes[a.name] for a in tensors),
         )
+
+
+def small(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Halve the largest extent until a row of these has at most MOST_SAMPLED elements."""
+    halved = list(extents)
+    while math.prod(halved) > MOST_SAMPLED:
+        halved[halved.index(max(halved))] //= 2
+    return tuple(halved)
 
 
 def _faults_of_entries(spec: Spec) -> Iterator[str]:
