@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from grader.spec import (
     Draw,
     Gates,
     Inputs,
+    Mistake,
     Scored,
     Spec,
     Tolerance,
@@ -167,6 +169,101 @@ def memory_budget(case: Case) -> int:
     return max(4 << 20, tokens * vocabulary * ITEMSIZE[case.dtype] // 20 + 16 * tokens)
 
 
+def _sum_of_losses(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"loss": reference(inputs)["loss"] / _scale(inputs)}
+
+
+def _gradients_of_the_sum(inputs: Inputs) -> Mapping[str, Tensor]:
+    outputs = reference(inputs)
+    return {name: outputs[name] / _scale(inputs) for name in ("dx", "dweight")}
+
+
+def _mean_over_all_tokens(inputs: Inputs) -> Mapping[str, Tensor]:
+    part = 1 / (_scale(inputs) * len(inputs["target"]))
+    return {name: value * part for name, value in reference(inputs).items()}
+
+
+def _gradients(
+    inputs: Inputs, gradient: Callable[[Tensor, Tensor, slice], Tensor]
+) -> Mapping[str, Tensor]:
+    """Return dx and dweight of another gradient of the logits."""
+    outputs = _outputs(inputs, gradient)
+    return {"dx": outputs["dx"], "dweight": outputs["dweight"]}
+
+
+def _ignored_as(word: int, inputs: Inputs, *, in_the_mean: bool) -> Mapping[str, Tensor]:
+    """Take a word for the target of ignored tokens, which count in the sums, or in all."""
+    target = inputs["target"]
+    outputs = reference({**inputs, "target": target.where(target != IGNORED, word)})
+    part = 1.0 if in_the_mean else len(target) * _scale(inputs)
+    return {name: value * part for name, value in outputs.items()}
+
+
+def _everything(name: str, inputs: Inputs) -> Mapping[str, Tensor]:
+    """Mark all of one output: the others are right."""
+    return {name: (reference(inputs)[name] == 0).fill_(True)}
+
+
+MISTAKES = (
+    Mistake(
+        cause="factor",
+        hint="This is the sum of the losses: divide it by the number of tokens that count.",
+        reference=_sum_of_losses,
+        near=(r"\bloss\b.*sum|sum\(.*out=loss", r"copy_\(|store\(loss"),
+    ),
+    Mistake(
+        cause="factor",
+        hint="The loss is the mean, and dx and dweight are the gradients of the sum: divide them "
+        "by the number of tokens that count, too.",
+        reference=_gradients_of_the_sum,
+        near=(r"share - 1|- 1\.0|where\(", r"store\("),
+    ),
+    Mistake(
+        cause="factor",
+        hint="The mean is over all tokens. Ignored ones do not count: divide by the number of "
+        "targets that are not -100.",
+        reference=_mean_over_all_tokens,
+        near=(r"1(\.0)? / ", r"/ *(tokens|len)"),
+    ),
+    Mistake(
+        cause="formula",
+        hint="The gradient is the softmax alone: subtract 1 at the target.",
+        reference=lambda inputs: _gradients(inputs, lambda share, hot, part: share),
+        near=(r"\b(gradient|grad|g)\b *=", r"store\(logits", r"store\("),
+    ),
+    Mistake(
+        cause="sign",
+        hint="The gradient is the one-hot vector minus the softmax: its sign is wrong.",
+        reference=lambda inputs: _gradients(inputs, lambda share, hot, part: hot - share),
+        near=(r"1\.0 - |where\(", r"store\(logits", r"store\("),
+    ),
+    *(
+        Mistake(
+            cause="ignore_index",
+            hint=f"Tokens whose target is {IGNORED} count here as if their target were word 0. "
+            "Their loss is 0, and their row of the gradient is all zeros.",
+            reference=partial(_ignored_as, 0, in_the_mean=in_the_mean),
+            near=(r"maximum\(|clamp", r"if .*(IGNORED|-100)", r"load\(target"),
+        )
+        for in_the_mean in (False, True)
+    ),
+    Mistake(
+        cause="overwritten_read",
+        hint="Both gradients are right, and the loss is not. The gradient takes the place of the "
+        "logits: read the target's logit before that, and add up the losses of all tokens.",
+        only=partial(_everything, "loss"),
+        near=(r"load\(.*\btarget\)", r"log\("),
+    ),
+    Mistake(
+        cause="accumulates_previous",
+        hint="Loss and dx are right, and dweight is not. Each part of the tokens must add its "
+        "product to what the parts before it left, and before the first part that is 0.",
+        only=partial(_everything, "dweight"),
+        near=(r"store\(.*mask=inside", r"store\(.*(dweight|places)", r"dot\("),
+    ),
+)
+
+
 SPEC = Spec(
     title="Fused linear cross entropy",
     summary="Loss and gradients of a language model's last layer, without all logits in memory.",
@@ -190,30 +287,30 @@ SPEC = Spec(
         Case((3, 2, 3), "bfloat16", pad=3),
         Case((5, 7, 4), "float32", draw="integers", pad=1),
         Case((7, 16, 31), "float16", draw="ties"),
-        Case((17, 13, 64), "float32", draw="extremes"),
+        Case((17, 13, 128), "float32", draw="extremes"),
         Case((16, 64, 127), "bfloat16", draw="constant", offset=1),
         Case((33, 31, 129), "float32", draw="denormals", pad=3),
-        Case((64, 65, 255), "bfloat16"),
-        Case((45, 129, 257), "float16", draw="extremes", pad=7),
-        Case((70, 48, 512), "bfloat16", draw="integers"),
+        Case((64, 63, 255), "bfloat16"),
+        Case((45, 65, 257), "float16", draw="extremes", pad=7),
+        Case((70, 13, 1_024), "bfloat16", draw="integers"),
         Case((3, 300, 1_023), "float32", pad=5, offset=1),
-        Case((129, 33, 1_025), "float16", draw="denormals"),
-        Case((20, 127, 2_049), "bfloat16", draw="ties", pad=1),
-        Case((100, 5, 4_097), "float32", draw="constant"),
-        Case((18, 24, 10_007), "float16", pad=3),
-        Case((5, 9, 50_257), "bfloat16", draw="extremes"),
-        Case((331, 40, 130), "float32", pad=1),
+        Case((129, 7, 1_025), "float16", draw="denormals"),
+        Case((4, 127, 2_049), "bfloat16", draw="ties", pad=1),
+        Case((50, 5, 4_097), "float32", draw="constant"),
+        Case((18, 5, 10_007), "float16", pad=3),
+        Case((5, 4, 50_257), "bfloat16", draw="extremes"),
+        Case((331, 20, 130), "float32", pad=1),
         Case((1_021, 3, 67), "bfloat16"),
     ),
     largest=(300, 300, 5_000),
-    most_elements=2**20,
+    most_elements=2**18,
     inputs=inputs,
     reference=reference,
     tolerance=Tolerance(
         terms=lambda case: max(case.shape), magnitude=magnitude, intermediate=intermediate
     ),
     pictured=Case((2, 2, 5), "float32"),
-    counted=Case((64, 17, 4_999), "bfloat16", pad=3),
+    counted=Case((16, 5, 4_999), "bfloat16", pad=3),
     # More tokens than an honest buffer of one size holds, so that it does not grow with them.
     memory_counted=Case((1_280, 8, 1_000), "bfloat16", pad=3),
     memory_budget=memory_budget,
@@ -245,4 +342,5 @@ SPEC = Spec(
         "up `tl.dot(left, right, total)` in float32. At the end it adds total to what dweight "
         "holds. Fill dweight with zeros before the loop.",
     ),
+    mistakes=MISTAKES,
 )
