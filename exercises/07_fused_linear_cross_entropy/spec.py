@@ -300,8 +300,10 @@ SPEC = Spec(
         Case((18, 5, 10_007), "float16", pad=3),
         Case((5, 4, 50_257), "bfloat16", draw="extremes"),
         Case((331, 20, 130), "float32", pad=1),
-        Case((1_021, 3, 67), "bfloat16"),
+        Case((4_099, 3, 67), "bfloat16"),
     ),
+    # More tokens than a grid has programs along y.
+    launched=Case((65_537, 3, 5), "float32"),
     largest=(300, 300, 5_000),
     most_elements=2**18,
     inputs=inputs,
