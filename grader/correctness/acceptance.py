@@ -118,6 +118,7 @@ def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Exp
     if spec.tolerance.magnitude is not None:
         sizes |= spec.tolerance.magnitude(wide, outputs)
     terms = spec.tolerance.terms(case)
+    besides: Mapping[str, Tensor] = {}
     if spec.tolerance.intermediate is not None:
         besides = spec.tolerance.intermediate(case, wide, outputs)
         # The limit is accumulation(terms) times the magnitude, or more.
@@ -131,6 +132,7 @@ def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Exp
         terms=terms,
         exact=case.draw in spec.tolerance.exact,
         rounded_once=spec.tolerance.rounded_once,
+        inherits=frozenset(besides),
     )
 
 
