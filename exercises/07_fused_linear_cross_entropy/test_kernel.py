@@ -79,13 +79,14 @@ def test_tokens_of_zeros_leave_dweight_alone(kernel, case):
 def test_what_all_words_share_moves_nothing(kernel, case):
     """A column of weight with one value adds one number to all logits of a token.
 
-    Whether that value is 0 or 1, loss, dweight and the other columns of dx are the same, and this
-    column of dx is 0.
+    Whether that number is 0 or -400, loss, dweight and the other columns of dx are the same, and
+    this column of dx is 0. exp of such a logit is 0: the maximum must not begin there.
     """
     inputs = kernel.inputs(case)
+    inputs["x"][:, 0] = 1.0
     inputs["weight"][:, 0] = 0.0
     limit, without = rounding(inputs, case), results(kernel, inputs)
-    inputs["weight"][:, 0] = 1.0
+    inputs["weight"][:, 0] = -400.0
     more, shared = rounding(inputs, case), results(kernel, inputs)
     assert_within(shared["dx"][:, 0], 0.0, more["dx"][:, 0], "dx of a column that words share")
     for name, value in shared.items():

@@ -43,7 +43,7 @@ def cross_entropy_kernel(
         sums = sums * tl.exp(highest - higher) + tl.exp(z - higher)
         highest = higher
     total = tl.sum(sums, axis=0)
-    tl.store(losses_ptr + row, (highest - chosen) + tl.log(total))
+    tl.store(losses_ptr + row, (highest - chosen) + total)
     for begin in range(0, vocabulary, BLOCK):
         words = begin + lanes
         inside = words < vocabulary
@@ -75,16 +75,11 @@ def add_product_kernel(
     for begin in range(0, tokens, TOKENS):
         rows = (begin + tl.arange(0, TOKENS)).to(tl.int64)[:, None]
         here = rows < tokens
-        gradient = tl.load(
-            gradient_ptr + rows * gradient_stride + words[None, :],
-            mask=here & (words < vocabulary)[None, :],
-            other=0.0,
-        )
-        x = tl.load(
-            x_ptr + rows * x_stride + columns[None, :],
-            mask=here & (columns < hidden)[None, :],
-            other=0.0,
-        )
+        of_words = here & (words < vocabulary)[None, :]
+        gradients = gradient_ptr + rows * gradient_stride + words[None, :]
+        gradient = tl.load(gradients, mask=of_words, other=0.0)
+        of_columns = here & (columns < hidden)[None, :]
+        x = tl.load(x_ptr + rows * x_stride + columns[None, :], mask=of_columns, other=0.0)
         total = tl.dot(tl.trans(gradient), x, total, input_precision="ieee")
     places = dweight_ptr + words[:, None] * dweight_stride + columns[None, :]
     inside = (words < vocabulary)[:, None] & (columns < hidden)[None, :]
@@ -106,7 +101,7 @@ def fused_linear_cross_entropy(
     buffer = torch.empty((held, vocabulary), dtype=x.dtype, device=x.device)
     losses = torch.empty(tokens, dtype=torch.float32, device=x.device)
     scale = (target != IGNORED).sum().reciprocal()
-    grid = (1, triton.cdiv(vocabulary, WORDS))
+    grid = (triton.cdiv(hidden, COLUMNS), triton.cdiv(vocabulary, WORDS))
     dweight.zero_()
     for first in range(0, tokens, held):
         part = slice(first, first + held)

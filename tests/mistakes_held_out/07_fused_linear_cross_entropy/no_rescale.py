@@ -40,10 +40,10 @@ def cross_entropy_kernel(
         z = tl.load(logits_row + words, mask=words < vocabulary, other=float("-inf"))
         z = z.to(tl.float32)
         higher = tl.maximum(highest, tl.max(z, axis=0))
-        sums = sums * tl.exp(highest - higher) + tl.exp(z - higher)
+        sums = sums + tl.exp(z - higher)
         highest = higher
     total = tl.sum(sums, axis=0)
-    tl.store(losses_ptr + row, (highest - chosen) + total)
+    tl.store(losses_ptr + row, (highest - chosen) + tl.log(total))
     for begin in range(0, vocabulary, BLOCK):
         words = begin + lanes
         inside = words < vocabulary
@@ -75,16 +75,11 @@ def add_product_kernel(
     for begin in range(0, tokens, TOKENS):
         rows = (begin + tl.arange(0, TOKENS)).to(tl.int64)[:, None]
         here = rows < tokens
-        gradient = tl.load(
-            gradient_ptr + rows * gradient_stride + words[None, :],
-            mask=here & (words < vocabulary)[None, :],
-            other=0.0,
-        )
-        x = tl.load(
-            x_ptr + rows * x_stride + columns[None, :],
-            mask=here & (columns < hidden)[None, :],
-            other=0.0,
-        )
+        of_words = here & (words < vocabulary)[None, :]
+        gradients = gradient_ptr + rows * gradient_stride + words[None, :]
+        gradient = tl.load(gradients, mask=of_words, other=0.0)
+        of_columns = here & (columns < hidden)[None, :]
+        x = tl.load(x_ptr + rows * x_stride + columns[None, :], mask=of_columns, other=0.0)
         total = tl.dot(tl.trans(gradient), x, total, input_precision="ieee")
     places = dweight_ptr + words[:, None] * dweight_stride + columns[None, :]
     inside = (words < vocabulary)[:, None] & (columns < hidden)[None, :]
