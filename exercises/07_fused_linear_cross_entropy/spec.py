@@ -152,7 +152,8 @@ def intermediate(
     A logit is off by u * N. The loss is a difference of two such numbers, and a share changes by a
     factor of exp(2 * u * N) at most. The gradient is rounded by u of its size, and a library may
     round parts of a product once more. Of float16 a gradient that is divided by the number of
-    counting tokens before it is stored may lose 2**-25.
+    counting tokens before it is stored may lose 2**-25, and so may the product for dweight of each
+    part of the tokens, of which there are at most as many as tokens.
     """
     if case.dtype not in ROUNDOFF:
         return {}
@@ -160,6 +161,7 @@ def intermediate(
     of_logits = 2 * unit * _longest(inputs)
     of_each = least * int((inputs["target"] != IGNORED).sum())
     gradients = _spread(inputs, of_logits.expm1() + 2 * unit, 2 * unit, of_each)
+    gradients["dweight"] += least * len(inputs["target"]) * _scale(inputs)
     return {"loss": _mean(inputs, of_logits), **gradients}
 
 

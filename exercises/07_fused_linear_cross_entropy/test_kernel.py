@@ -46,7 +46,7 @@ def rounding(inputs, case):
     return {
         "loss": ((of_losses * counts).sum() / number).reshape(1),
         "dx": rows @ weight + eps(case.dtype) * (rows @ weight) + UNDERFLOW[case.dtype],
-        "dweight": rows.T @ x + UNDERFLOW["float32"],
+        "dweight": rows.T @ x + UNDERFLOW[case.dtype],
     }
 
 
