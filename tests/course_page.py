@@ -25,7 +25,7 @@ def gates() -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- |"
     for entry in with_step(catalog.parts(ROOT), "speed"):
         scored, limits = entry.spec.timed
-        columns = f", {scored.columns:,} columns" if scored.columns else ""
+        columns = f", {scored.row} columns" if scored.columns else ""
         yield (
             f"| {entry.name} | {_languages(entry.spec)} | {scored.dtype}{columns} "
             f"| {limits.passing:.2f} | {limits.great:.2f} |"

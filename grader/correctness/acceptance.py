@@ -59,7 +59,14 @@ from grader.correctness.dtypes import (
     smallest,
     widened,
 )
-from grader.correctness.error_limits import UNIT_ROUNDOFF, close, flushed_below, limits, rms
+from grader.correctness.error_limits import (
+    UNIT_ROUNDOFF,
+    accumulation,
+    close,
+    flushed_below,
+    limits,
+    rms,
+)
 from grader.correctness.expected import Expected, limit_of
 from grader.correctness.mismatch import Mismatch, worst_of
 from grader.model import LARGEST, Argument, BrokenExercise, Case, Inputs, Spec
@@ -110,13 +117,22 @@ def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Exp
     sizes = {name: value.abs() for name, value in outputs.items()}
     if spec.tolerance.magnitude is not None:
         sizes |= spec.tolerance.magnitude(wide, outputs)
+    terms = spec.tolerance.terms(case)
+    besides: Mapping[str, Tensor] = {}
+    if spec.tolerance.intermediate is not None:
+        besides = spec.tolerance.intermediate(case, wide, outputs)
+        # The limit is accumulation(terms) times the magnitude, or more.
+        sizes |= {
+            name: sizes[name] + error / accumulation(terms) for name, error in besides.items()
+        }
     return Expected(
         outputs=outputs,
         in_float32=in_float32,
         magnitude=sizes,
-        terms=spec.tolerance.terms(case),
+        terms=terms,
         exact=case.draw in spec.tolerance.exact,
         rounded_once=spec.tolerance.rounded_once,
+        inherits=frozenset(besides),
     )
 
 

@@ -20,7 +20,7 @@ def limits(
 ) -> tuple[Tensor, Tensor]:
     """Return the limit of each element's error, and of each row's root mean square."""
     roundings = 2.0 if dtype.itemsize == 2 else 1.0
-    accumulation = UNIT_ROUNDOFF * max(SAFETY * math.sqrt(terms), 0.375 * min(terms, LONGEST_CHAIN))
+    least = accumulation(terms)
     spacing = roundings * ulp(answer, dtype)
     tiny = flushed_below(dtype)
     # If torch overflows in float32, or flushes tiny values, that must not loosen the limit.
@@ -28,9 +28,14 @@ def limits(
     own_error = (own_error - flushed_below(torch.float32)).clamp(min=0.0)
     relative = torch.where(magnitude > 0, own_error / magnitude, 0.0)
     worst = relative.amax(-1, keepdim=True) if relative.ndim else relative
-    limit = (TORCH_FACTOR * worst).clamp(min=accumulation) * magnitude
-    rms_limit = torch.maximum(TORCH_FACTOR * rms(own_error), accumulation * rms(magnitude))
+    limit = (TORCH_FACTOR * worst).clamp(min=least) * magnitude
+    rms_limit = torch.maximum(TORCH_FACTOR * rms(own_error), least * rms(magnitude))
     return limit + spacing.clamp(min=tiny), rms_limit + (0.6 * rms(spacing)).clamp(min=tiny)
+
+
+def accumulation(terms: int) -> float:
+    """Return the error of a float32 sum of so many terms, as a part of its magnitude."""
+    return UNIT_ROUNDOFF * max(SAFETY * math.sqrt(terms), 0.375 * min(terms, LONGEST_CHAIN))
 
 
 def rms(values: Tensor) -> Tensor:

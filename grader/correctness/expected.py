@@ -19,6 +19,8 @@ class Expected:
     `in_float32` holds torch's outputs in float32. All others are float64, or int64 where an output
     holds integers.
 
+    `inherits` names the outputs that may miss more, by what numbers in between have lost.
+
     Of random outputs, `choices` says what to expect of elements that take each of them, with its
     name and probability. The other fields are those of the first choice.
     """
@@ -29,6 +31,7 @@ class Expected:
     terms: int
     exact: bool
     rounded_once: bool = False
+    inherits: frozenset[str] = frozenset()
     choice: str = ""
     probability: float = 1.0
     choices: tuple[Expected, ...] = ()

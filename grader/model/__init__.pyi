@@ -42,6 +42,7 @@ from .exercise import Budget as Budget
 from .exercise import Gates as Gates
 from .exercise import Mistake as Mistake
 from .exercise import Spec as Spec
+from .exercise import small as small
 from .faults import MOST_FRAMES as MOST_FRAMES
 from .faults import Fault as Fault
 from .files import cannot_write as cannot_write

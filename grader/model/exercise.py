@@ -6,6 +6,7 @@ functions receive tensors and use their methods.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+MOST_SAMPLED = 2**20  # elements of a row of the sample case
+
 # Compute capabilities for which kernels may be compiled.
 TARGETS = (75, 80, 86, 89, 90, 100, 103, 120)
 
@@ -36,9 +39,14 @@ class Tolerance:
     lists distributions whose outputs float32 holds exactly, so that no error is accepted.
     `rounded_once` says that each output is the exact result rounded once, as a sum of two numbers
     is: then only the nearest number of the output's dtype is right.
+
+    `intermediate(case, inputs, expected)` is, in float64, the error that each output may have
+    besides, because an honest kernel stores numbers in between in the case's dtype, such as the
+    factor of a product of matrices. Outputs that it leaves out have none.
     """
 
     terms: Callable[[Case], int]
+    intermediate: Callable[[Case, Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
     magnitude: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
     exact: tuple[str, ...] = ()
     rounded_once: bool = False
@@ -344,10 +352,14 @@ class Spec(BaseSpec):
 
     @property
     def sample_case(self) -> Case:
-        """One row of the scored case, small enough for any machine; else the counted case."""
+        """One row of the scored case, small enough for any machine; else the counted case.
+
+        Where a tensor without rows is large, as a matrix of weights is, the largest extents are
+        halved until the case is small.
+        """
         if self.scored is None:
             return self.counted
-        extents = self.scored.extents
+        extents = small(self.scored.extents)
         return Case((1, *extents) if extents else (65_536,), self.scored.dtype)
 
     @property
@@ -382,6 +394,14 @@ class Spec(BaseSpec):
             sum(a.reads * sizes[a.name] for a in tensors),
             sum(a.writes * sizes[a.name] for a in tensors),
         )
+
+
+def small(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Halve the largest extent until a row of these has at most MOST_SAMPLED elements."""
+    halved = list(extents)
+    while math.prod(halved) > MOST_SAMPLED:
+        halved[halved.index(max(halved))] //= 2
+    return tuple(halved)
 
 
 def _faults_of_entries(spec: Spec) -> Iterator[str]:

@@ -41,6 +41,7 @@ from .reserved_memory import available as available
 from .reserved_memory import free_bytes as free_bytes
 from .scored_case import arena_bytes as arena_bytes
 from .scored_case import bytes_per_row as bytes_per_row
+from .scored_case import largest_bytes as largest_bytes
 from .scored_case import rounds as rounds
 from .scored_case import scored_case as scored_case
 from .scored_case import slot_bytes as slot_bytes

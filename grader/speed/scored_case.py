@@ -47,6 +47,16 @@ def bytes_per_row(spec: Spec, case: Case | None = None) -> int:
     return max(1, sum(_tensor_bytes(spec, few).values()) // FEW)
 
 
+def largest_bytes(spec: Spec, case: Case) -> int:
+    """Return the bytes of a case's largest tensor.
+
+    They follow from those of two cases with few rows, because the case may not fit the memory.
+    """
+    rows, *extents = case.shape
+    few, more = (_tensor_bytes(spec, replace(case, shape=(n, *extents))) for n in (FEW, 2 * FEW))
+    return max(few[name] + (more[name] - few[name]) * (rows - FEW) // FEW for name in few)
+
+
 def rounds(spec: Spec) -> float:
     """Return the bytes that a call of the scored case must move, per byte of its arguments."""
     sizes = _tensor_bytes(spec, scored_case(spec, FEW))

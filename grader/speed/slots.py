@@ -28,7 +28,7 @@ from grader.correctness import (
     is_whole,
     limits,
 )
-from grader.model import Argument, Case, Spec
+from grader.model import Argument, Case, Spec, small
 from grader.sandbox import Call, Placed, Poison, place
 from grader.speed.bound import ReferenceCalls
 from grader.speed.mixes import large, stream_on
@@ -48,6 +48,9 @@ SAMPLED_WITHHELD = 64  # of these elements, for each input: places of withheld e
 # An output that takes the whole input, like a sum, is computed for so many slots. A kernel that
 # skips one slot of 16 is caught in at least half of its ten batches.
 SAMPLED_SLOTS = 8
+# The right values of such outputs are computed for fewer slots, and of one at least, where one
+# call has many operations: so many take about half a second in float64.
+SAMPLED_OPERATIONS = 4 * 10**12
 # Places of each tensor that must stay as they were left. A kernel that writes to a hundredth of one
 # tensor hits one of them with a probability of 1 - 0.99^256 = 92 %.
 CANARIES = 256
@@ -77,7 +80,7 @@ class Slots:
         self._memory = memory
         self._random = torch.Generator(memory.device)  # of its own: an exercise may seed torch's
         self._random.manual_seed(random.SystemRandom().getrandbits(62))
-        few = replace(case, shape=(spare_rows(spec), *case.shape[1:]))
+        few = replace(case, shape=(spare_rows(spec), *small(case.shape[1:])))
         templates = self._templates(case)
         placed, _ = place(memory, templates * calls + self._templates(few))
         width = len(templates)
@@ -141,7 +144,8 @@ class Slots:
         needed: list[dict[str, int]] = []
         sampled = self._slots
         if not self.spec.independent_rows:
-            sampled = random.SystemRandom().sample(sampled, min(SAMPLED_SLOTS, len(sampled)))
+            most = min(affordable_slots(self.spec, self.case), len(sampled))
+            sampled = random.SystemRandom().sample(sampled, most)
         for slot, seed in zip(self._slots, plan.seeds, strict=True):
             draw = self._draw(self.case, seed)
             inputs = dict(self.spec.inputs(self.case, draw))
@@ -314,6 +318,13 @@ class Slots:
         Raises BrokenExercise when no ceiling has that mix.
         """
         return stream_on(self._slots)
+
+
+def affordable_slots(spec: Spec, case: Case) -> int:
+    """Return for how many slots of a batch an output that takes the whole input is computed."""
+    if spec.flops is None:
+        return SAMPLED_SLOTS
+    return max(1, min(SAMPLED_SLOTS, SAMPLED_OPERATIONS // spec.flops(case)))
 
 
 def _picked(

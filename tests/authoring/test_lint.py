@@ -284,6 +284,7 @@ def ast_lines(text: str) -> list[str]:
 
 # Honest kernels in which a teacher would want to look at something, and what. None gets a warning.
 WORTH_A_LOOK = {
+    "07_fused_linear_cross_entropy/third_product_by_torch": {"KG106"},
     "01_vector_add/cuda_graph": {"KG201", "KG302"},  # a graph for each set of addresses
     "01_vector_add/pointer_of_tensors": {"KG106"},  # takes a table of addresses to the GPU
     "01_vector_add/side_stream": {"KG202", "KG301"},  # two streams that wait for each other
@@ -302,6 +303,10 @@ HONEST = [
 ]
 
 
+# Warnings about what an exercise's lesson allows: there torch multiplies matrices.
+ALLOWED = {"07_fused_linear_cross_entropy": {"KG101"}}
+
+
 def test_the_honest_corpus_is_there():
     assert len(HONEST) >= 90
     assert {f"{path.parent.name}/{path.stem}" for path in HONEST} >= WORTH_A_LOOK.keys()
@@ -309,7 +314,9 @@ def test_the_honest_corpus_is_there():
 
 @pytest.mark.parametrize("path", HONEST, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_an_honest_kernel_gets_no_warning_and_only_known_notes(path: Path):
-    findings = found_in(path.read_text(encoding="utf-8"))
+    allowed = ALLOWED.get(path.parent.name, set())
+    found = found_in(path.read_text(encoding="utf-8"))
+    findings = [one for one in found if one.rule not in allowed]
     assert {one.level for one in findings} <= {Level.NOTE}
     name = f"{path.parent.name}/{path.stem}"
     assert {one.rule for one in findings} == WORTH_A_LOOK.get(name, set())
@@ -317,7 +324,8 @@ def test_an_honest_kernel_gets_no_warning_and_only_known_notes(path: Path):
 
 @pytest.mark.parametrize("exercise", catalog.exercises(ROOT), ids=lambda exercise: exercise.name)
 def test_nothing_is_found_in_solutions_and_stubs(exercise: catalog.Exercise):
-    assert found_in(exercise.solution.read_text(encoding="utf-8")) == ()
+    found = found_in(exercise.solution.read_text(encoding="utf-8"))
+    assert {one.rule for one in found} == ALLOWED.get(exercise.name, set())
     stub = found_in(exercise.kernel.read_text(encoding="utf-8"))
     # What a stub brings along is used by the part that is not written yet.
     assert {one.rule for one in stub} <= {"KG108"}

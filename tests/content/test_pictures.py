@@ -18,7 +18,12 @@ ROOT = Path(__file__).parents[2]
 LINES = 22  # of a terminal of 24
 # Blocks as long as these make a picture of two turns too large to read: the row is one block, or
 # each of many programs has one.
-LONG_BLOCKS = ("03_three_pass_softmax", "06_cross_entropy", "12_fused_mse")
+LONG_BLOCKS = (
+    "03_three_pass_softmax",
+    "06_cross_entropy",
+    "07_fused_linear_cross_entropy",
+    "12_fused_mse",
+)
 
 OF_PROGRAMS = [each for each in catalog.parts(ROOT) if each.spec.backend == "triton"]
 

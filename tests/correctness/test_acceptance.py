@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +25,9 @@ from grader.correctness.mismatch import Mismatch
 from grader.correctness.properties import cases
 from grader.course import catalog
 from grader.grading.plan import with_step
-from grader.model.arguments import Inputs
+from grader.model.arguments import Inputs, reads, writes
 from grader.model.cases import Case
-from grader.model.exercise import Spec
+from grader.model.exercise import Spec, Tolerance
 
 # The tests keep all cores busy as it is, and threads that wait for each other make them slower.
 torch.set_num_threads(1)
@@ -193,6 +194,42 @@ FLUSHING = {
 }
 
 
+def product_stored_in(narrow: torch.dtype) -> Answer:
+    """The sum of each row of squares, where the squares are stored in another dtype."""
+
+    def answer(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
+        return {"out": inputs["x"].double().square().to(narrow).double().sum(-1).float()}
+
+    return answer
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_numbers_in_between_may_be_stored_in_the_16_bits_that_the_spec_names(dtype: str):
+    """A factor of a product of matrices has 16 bits. It may lose so much, and no more; where the
+    arguments are float32, or the spec does not say so, nothing."""
+    unit = spacing_at_one(dtype) / 2
+    says = replace(
+        ADD,
+        arguments=(reads("x"), writes("out", shape=lambda i: i["x"].shape[:1], dtype="float32")),
+        inputs=lambda case, draw: {"x": draw.tensor(case.shape, extreme=100.0)},
+        reference=lambda inputs: {"out": inputs["x"].square().sum(-1)},
+        tolerance=Tolerance(
+            terms=lambda case: case.shape[1],
+            intermediate=lambda case, inputs, expected: (
+                {} if case.dtype == "float32" else {"out": unit * expected["out"]}
+            ),
+        ),
+    )
+    silent = replace(says, tolerance=replace(says.tolerance, intermediate=None))
+    case = Case((5, 300), dtype)
+    stored = product_stored_in(DTYPES[dtype])
+    assert verdict(says, case, stored) is None
+    assert verdict(silent, case, stored) is not None
+    assert verdict(says, replace(case, dtype="float32"), stored) is not None
+    coarser = product_stored_in(torch.float8_e5m2)
+    assert verdict(says, case, coarser) is not None
+
+
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [(name, dtype) for name in FLUSHING for dtype in FLOATS],
@@ -228,6 +265,12 @@ def is_all_zeros(spec: Spec, case: Case) -> bool:
     return not any(nonzero)
 
 
+def shape_of(spec: Spec, columns: int) -> tuple[int, ...]:
+    """Four rows of so many columns, with 5 for each extent between; of a vector, its length."""
+    _, *others = spec.largest
+    return (4, *(5 for _ in others[1:]), columns) if others else (columns,)
+
+
 SIZES = [(4, 2), (4, 127), (4, 1025), (4, 20_011)]
 
 
@@ -238,7 +281,7 @@ def test_zeros_and_nan_are_rejected(name: str, dtype: str, columns: int):
     spec = SPECS[name]
     if dtype not in spec.dtypes:
         dtype = "float32"
-    shape = (4, columns) if len(spec.largest) > 1 else (columns,)
+    shape = shape_of(spec, columns)
     for draw in ("rows", "ties", "constant"):
         case = Case(shape, dtype, draw=draw, seed=1)
         found = verdict(spec, case, zeros)
@@ -333,8 +376,10 @@ def test_answers_rounded_through_bfloat16_are_rejected(name: str, dtype: str, co
     def coarse(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
         return rounded(spec, case, {k: v.bfloat16() for k, v in expected.outputs.items()})
 
-    shape = (4, columns) if len(spec.largest) > 1 else (columns,)
-    assert verdict(spec, Case(shape, dtype, seed=1), coarse) is not None
+    if spec.tolerance.intermediate is not None:
+        dtype = "float32"  # of 16 bits, numbers in between may be as coarse
+    case = Case(shape_of(spec, columns), dtype, seed=1)
+    assert verdict(spec, case, coarse) is not None
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -15,7 +15,7 @@ from grader.course import catalog
 from grader.model.arguments import reads, updates, writes
 from grader.model.cases import Case
 from grader.model.errors import UsageError
-from grader.model.exercise import Gates
+from grader.model.exercise import Gates, Scored
 
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 SPEC = catalog.find(SMALL, "01_double").spec
@@ -108,6 +108,17 @@ def test_least_bytes_count_reads_and_writes_of_tensors():
     # x is read, out written, count both; the float scale moves no bytes.
     sizes = {"x": 100, "count": 8, "out": 4}
     assert ROW_SUM.least_bytes(sizes) == (108, 12)
+
+
+@pytest.mark.parametrize(
+    ("columns", "shape"),
+    [(None, (65_536,)), (131_072, (1, 131_072)), ((1_024, 32_768), (1, 1_024, 1_024))],
+)
+def test_a_sample_case_is_small(columns: int | tuple[int, ...] | None, shape: tuple[int, ...]):
+    """`grader show` and the step compile draw it: one row beside a matrix of weights took more
+    than the arena has. The largest extent is halved, so it is divisible by as much as before."""
+    spec = replace(SPEC, scored=Scored(dtype="float32", columns=columns))
+    assert spec.sample_case.shape == shape
 
 
 def test_an_exercise_without_a_scored_case_is_not_timed(snapshot: SnapshotAssertion):

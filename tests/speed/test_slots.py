@@ -37,7 +37,13 @@ from grader.speed import withheld_inputs
 from grader.speed.clock import wrong_output
 from grader.speed.mixes import STREAMS, Mix, flat_stream, stream_bytes
 from grader.speed.scored_case import arena_bytes, arguments, bytes_per_row, rounds, scored_case
-from grader.speed.slots import SAMPLED_COLUMNS, SAMPLED_ELEMENTS, SAMPLED_WITHHELD, Slots
+from grader.speed.slots import (
+    SAMPLED_COLUMNS,
+    SAMPLED_ELEMENTS,
+    SAMPLED_WITHHELD,
+    Slots,
+    affordable_slots,
+)
 from grader.speed.spot_checks import SpotCheck
 from grader.speed.withheld_inputs import MAX_WITHHELD
 
@@ -782,3 +788,13 @@ def test_a_flat_stream_fills_its_arena_with_tensors_that_do_not_overlap(mix: Mix
     assert sum(stop - start for start, stop in spans) > 0.9 * stream_bytes(length, calls)
     moved = (mix.reads + mix.writes + 2 * mix.updates) * refs[0].shape[0] * 4
     assert stream.work == moved
+
+
+@pytest.mark.parametrize(("operations", "slots"), [(None, 8), (3, 8), (10**12, 4), (10**13, 1)])
+def test_of_calls_with_many_operations_fewer_are_computed(operations: int | None, slots: int):
+    """The judge computes them in float64 for each batch: eight products of large matrices made the
+    step last minutes."""
+    spec = replace(
+        SPECS["01_vector_add"], flops=None if operations is None else lambda case: operations
+    )
+    assert affordable_slots(spec, Case((1000,), "float32")) == slots

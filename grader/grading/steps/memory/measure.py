@@ -25,7 +25,7 @@ from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.trials import with_case
 from grader.machine import gpu_lock
-from grader.model import ITEMSIZE, Case, Failure, Launched, Memory, Outcome
+from grader.model import Case, Failure, Launched, Memory, Outcome
 from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.speed import (
     FIXED_ALLOWANCE,
@@ -36,6 +36,7 @@ from grader.speed import (
     bytes_per_row,
     clock,
     free_bytes,
+    largest_bytes,
     scored_case,
 )
 
@@ -77,7 +78,7 @@ def _simulated(grading: Grading) -> Finding:
     peak = one.peak + max(0, round(growth * (nominal_rows - rows)))
     most = spec.memory_budget(nominal)
     if one.peak <= most:
-        most = max(most, nominal.elements * ITEMSIZE[nominal.dtype] // COPY_PART)
+        most = max(most, largest_bytes(spec, nominal) // COPY_PART)
     beyond = f"beyond {NOMINAL >> 30} GiB of arguments"
     return _finding(nominal, peak, most, beyond)
 

@@ -1,0 +1,95 @@
+"""torch multiplies for dweight too: some words at a time, added in float32."""
+
+import torch
+import triton
+import triton.language as tl
+
+IGNORED = -100
+BLOCK = 4096
+WARPS = 8
+PART = 20
+LEAST = 16
+WORDS = 512
+
+
+@triton.jit
+def cross_entropy_kernel(
+    logits_ptr,
+    target_ptr,
+    losses_ptr,
+    stride,
+    vocabulary,
+    IGNORED: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    logits_row = logits_ptr + row * stride
+    target = tl.load(target_ptr + row)
+    lanes = tl.arange(0, BLOCK)
+    if target == IGNORED:
+        tl.store(losses_ptr + row, 0.0)
+        nothing = tl.zeros((BLOCK,), logits_ptr.dtype.element_ty)
+        for begin in range(0, vocabulary, BLOCK):
+            words = begin + lanes
+            tl.store(logits_row + words, nothing, mask=words < vocabulary)
+        return
+    chosen = tl.load(logits_row + target).to(tl.float32)
+    highest = float("-inf")
+    sums = tl.zeros((BLOCK,), tl.float32)
+    for begin in range(0, vocabulary, BLOCK):
+        words = begin + lanes
+        z = tl.load(logits_row + words, mask=words < vocabulary, other=float("-inf"))
+        z = z.to(tl.float32)
+        higher = tl.maximum(highest, tl.max(z, axis=0))
+        sums = sums * tl.exp(highest - higher) + tl.exp(z - higher)
+        highest = higher
+    total = tl.sum(sums, axis=0)
+    tl.store(losses_ptr + row, (highest - chosen) + tl.log(total))
+    for begin in range(0, vocabulary, BLOCK):
+        words = begin + lanes
+        inside = words < vocabulary
+        z = tl.load(logits_row + words, mask=inside, other=float("-inf")).to(tl.float32)
+        share = tl.exp(z - highest) / total
+        gradient = tl.where(words == target, share - 1.0, share)
+        tl.store(logits_row + words, gradient.to(logits_ptr.dtype.element_ty), mask=inside)
+
+
+def fused_linear_cross_entropy(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    target: torch.Tensor,
+    loss: torch.Tensor,
+    dx: torch.Tensor,
+    dweight: torch.Tensor,
+) -> None:
+    tokens = len(x)
+    vocabulary = len(weight)
+    held = max(LEAST, tokens // PART // LEAST * LEAST)
+    buffer = torch.empty((held, vocabulary), dtype=x.dtype, device=x.device)
+    losses = torch.empty(tokens, dtype=torch.float32, device=x.device)
+    scale = (target != IGNORED).sum().reciprocal()
+    dweight.zero_()
+    for first in range(0, tokens, held):
+        part = slice(first, first + held)
+        x_part, target_part, dx_part = x[part], target[part], dx[part]
+        count = len(x_part)
+        logits = buffer[:count]
+        torch.mm(x_part, weight.T, out=logits)
+        cross_entropy_kernel[(count,)](
+            logits,
+            target_part,
+            losses[part],
+            logits.stride(0),
+            vocabulary,
+            IGNORED=IGNORED,
+            BLOCK=BLOCK,
+            num_warps=WARPS,
+        )
+        gradient = logits
+        torch.mm(gradient, weight, out=dx_part)
+        dx_part.mul_(scale)
+        for word in range(0, vocabulary, WORDS):
+            words = slice(word, word + WORDS)
+            dweight[words] += scale * torch.mm(gradient[:, words].T, x_part).float()
+    torch.sum(losses, 0, keepdim=True, out=loss)
+    loss.mul_(scale)
