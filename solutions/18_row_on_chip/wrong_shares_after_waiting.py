@@ -73,13 +73,14 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     next to each other in memory; the row strides may differ and may exceed `columns`.
     """
     rows, columns = x.shape
-    parts = (columns + BLOCK - 1) // BLOCK
+    block = min(BLOCK, triton.next_power_of_2(columns))  # a short row needs no more lanes
+    parts = triton.cdiv(columns, block)
     highs = torch.empty(rows * parts, dtype=torch.float32, device=x.device)
     sums = torch.empty_like(highs)
     counts = torch.zeros(1 + rows, dtype=torch.int32, device=x.device)
     softmax_kernel[(rows * parts,)](
         *(x, out, highs, sums, counts, x.stride(0), out.stride(0), columns),
         PARTS=parts,
-        BLOCK=BLOCK,
+        BLOCK=block,
         num_warps=WARPS,
     )
