@@ -336,15 +336,15 @@ SPEC = Spec(
         "Slices such as `x[first:last]` are views, and copy nothing.",
         "A turn has four steps. `torch.mm(..., out=buffer)` writes the logits. The kernel of "
         "exercise 06, one program for each token, stores the token's loss and overwrites its row "
-        "by softmax minus one-hot. `torch.mm(..., out=...)` of that and weight is this part of "
+        "with softmax minus one-hot. `torch.mm(..., out=...)` of that and weight is this part of "
         "dx. A second kernel adds the last product to dweight.",
         "Divide by the number of tokens that count, which `(target != IGNORED).sum()` finds for "
         "all parts at once. In float16 divide after the products: a share of a large vocabulary, "
         "divided by thousands of tokens, is 0 there.",
         "In the second kernel a program has a tile of dweight. It loads tiles of the gradient and "
         "of x with the tokens along the first axis, turns the first one by `tl.trans`, and adds "
-        "up `tl.dot(left, right, total)` in float32. At the end it adds total to what dweight "
-        "holds. Fill dweight with zeros before the loop.",
+        "up `tl.dot(left, right, total)` in float32. At the end it scales total, and adds it to "
+        "what dweight holds. Fill dweight with zeros before the loop.",
     ),
     mistakes=MISTAKES,
 )

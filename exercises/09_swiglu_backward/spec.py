@@ -317,8 +317,8 @@ SPEC = Spec(
         "Both gradients at one place depend on one element of dout, of gate and of up. Load the "
         "three, do all of the arithmetic on the loaded values, and store twice.",
         "Compute `s = 1 / (1 + exp(-g))` once, in float32. silu(g) is g * s. By the product rule, "
-        "its derivative is s + g * s * (1 - s): s stands in both gradients, and three times in "
-        "all.",
+        "its derivative is s + g * s * (1 - s), where s is a common factor. The same s serves both "
+        "gradients.",
         "Multiply by s before you multiply by anything large. For g = -1e17, s is 0 and "
         "1 + g * (1 - s) is -1e17: their product is 0. With dout and up multiplied first, it is "
         "infinity times 0, which is NaN.",
