@@ -19,7 +19,7 @@ WARPS = 8  # groups of 32 threads that share one program's work
 PART = 20  # the buffer holds the logits of a 20th of the tokens
 LEAST = 16  # tokens that it holds at least
 WORDS, COLUMNS = 128, 128  # the tile of dweight that one program adds to
-BYTES = 128  # of a token's x and gradient that it loads at a time
+BYTES = 128  # of one column's numbers, for the tokens that it adds at a time
 
 
 @triton.jit
