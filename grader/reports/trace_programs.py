@@ -103,8 +103,8 @@ def _ranks(trace: Trace) -> dict[int, int]:
 def _ranks_of_ends(trace: Trace) -> dict[int, int]:
     """Rank what the first program does first, then what the last one does last, then the rest.
 
-    The two differ most: in their elements, and in their masks. What is done last is a store. What
-    is done to a single number, such as a counter, is not taken for the first.
+    The two differ most: in their elements, and in their masks. What is done last is a store, and
+    what is done first is a load: an update before it, of a counter for example, matters less.
     """
     ranks: dict[int, int] = {}
     for launch in {act.launch for act in trace.acts}:
@@ -115,13 +115,13 @@ def _ranks_of_ends(trace: Trace) -> dict[int, int]:
             for block in (min(blocks), max(blocks))
         )
         ranks |= dict.fromkeys((*first, *last), 3)
-        ranks |= {first[-1]: 2, _first_of_lanes(trace, first): 1, last[-1]: 1}
+        ranks |= {first[-1]: 2, _first_load(trace, first): 1, last[-1]: 1}
     return ranks
 
 
-def _first_of_lanes(trace: Trace, acts: Sequence[int]) -> int:
-    shapes = {number: trace.operations[trace.acts[number].operation].shape for number in acts}
-    return next((number for number, shape in shapes.items() if shape), acts[0])
+def _first_load(trace: Trace, acts: Sequence[int]) -> int:
+    kinds = {number: trace.operations[trace.acts[number].operation].kind for number in acts}
+    return next((number for number, kind in kinds.items() if kind == "load"), acts[0])
 
 
 def _programs(trace: Trace, launch: int, ranks: dict[int, int]) -> list[int]:

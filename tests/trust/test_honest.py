@@ -5,6 +5,7 @@ import importlib.util
 import json
 import sys
 import zlib
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ _SPEC.loader.exec_module(honest)
 EXERCISES = with_step(catalog.exercises(ROOT), "speed")
 KERNELS = honest.corpus(ROOT)
 LEAST = 15  # structures of each exercise
+DAYS = 4  # after which each exercise was tried
 JUDGED = 1  # of each exercise, here; `make redteam-honest` judges all of them
 
 
@@ -85,9 +87,11 @@ def sample(exercise: catalog.Exercise) -> list:
 
 
 def test_honest_kernels_pass():
+    """Some exercises, others each day, so that a run takes no longer as the course grows."""
+    today = date.today().toordinal() % DAYS
     requests = [
         check.Request(exercise, kernel.path, Options(device="cpu", shrink=False))
-        for exercise in EXERCISES
+        for exercise in EXERCISES[today::DAYS]
         for kernel in sample(exercise)
     ]
     results = check.run(requests, lambda text: None)

@@ -42,8 +42,8 @@ def softmax_kernel(
     inside = offsets < columns
 
     x = tl.load(x_ptr + row * x_stride + offsets, mask=inside, other=float("-inf")).to(tl.float32)
-    high = tl.max(x, axis=0)
-    powers = tl.exp(x - high)
+    high = 0.0
+    powers = tl.exp(x)
     total = tl.sum(powers, axis=0)
     factor = 1 / total
 
@@ -56,7 +56,7 @@ def softmax_kernel(
         highs = tl.load(highs_ptr + row * PARTS + lanes, mask=used, other=float("-inf"))
         sums = tl.load(sums_ptr + row * PARTS + lanes, mask=used, other=0.0)
         row_high = tl.max(highs, axis=0)
-        factor = 1 / tl.sum(sums * tl.exp(highs - row_high), axis=0)
+        factor = tl.exp(high - row_high) / tl.sum(sums * tl.exp(highs - row_high), axis=0)
 
     tl.store(out_ptr + row * out_stride + offsets, powers * factor, mask=inside)
 

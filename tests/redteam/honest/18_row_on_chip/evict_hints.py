@@ -1,3 +1,5 @@
+"""Hints to the cache: x is read once, and what is shared stays."""
+
 import torch
 import triton
 import triton.language as tl
@@ -16,6 +18,8 @@ def take_ticket(tickets_ptr):
 def meet(arrived_ptr, programs):
     """Wait until `programs` programs have come here. All that they stored before can be read."""
     tl.atomic_add(arrived_ptr, 1, sem="release")
+    while tl.atomic_add(arrived_ptr, 0, sem="acquire") < programs:
+        pass
 
 
 @triton.jit
@@ -39,7 +43,12 @@ def softmax_kernel(
     offsets = part * BLOCK + tl.arange(0, BLOCK)
     inside = offsets < columns
 
-    x = tl.load(x_ptr + row * x_stride + offsets, mask=inside, other=float("-inf")).to(tl.float32)
+    x = tl.load(
+        x_ptr + row * x_stride + offsets,
+        mask=inside,
+        other=float("-inf"),
+        eviction_policy="evict_first",
+    ).to(tl.float32)
     high = tl.max(x, axis=0)
     powers = tl.exp(x - high)
     total = tl.sum(powers, axis=0)
@@ -56,7 +65,12 @@ def softmax_kernel(
         row_high = tl.max(highs, axis=0)
         factor = tl.exp(high - row_high) / tl.sum(sums * tl.exp(highs - row_high), axis=0)
 
-    tl.store(out_ptr + row * out_stride + offsets, powers * factor, mask=inside)
+    tl.store(
+        out_ptr + row * out_stride + offsets,
+        powers * factor,
+        mask=inside,
+        cache_modifier=".cs",
+    )
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:

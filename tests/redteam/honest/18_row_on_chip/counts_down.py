@@ -1,3 +1,5 @@
+"""The counts of a row go down from 0, to minus the number of its parts."""
+
 import torch
 import triton
 import triton.language as tl
@@ -15,8 +17,8 @@ def take_ticket(tickets_ptr):
 @triton.jit
 def meet(arrived_ptr, programs):
     """Wait until `programs` programs have come here. All that they stored before can be read."""
-    tl.atomic_add(arrived_ptr, 1, sem="release")
-    while tl.atomic_add(arrived_ptr, 0, sem="acquire") < programs:
+    tl.atomic_add(arrived_ptr, -1, sem="release")
+    while tl.atomic_add(arrived_ptr, 0, sem="acquire") > -programs:
         pass
 
 
@@ -72,7 +74,7 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     parts = triton.cdiv(columns, block)
     highs = torch.empty(rows * parts, dtype=torch.float32, device=x.device)
     sums = torch.empty_like(highs)
-    counts = torch.empty(1 + rows, dtype=torch.int32, device=x.device)
+    counts = torch.zeros(1 + rows, dtype=torch.int32, device=x.device)
     softmax_kernel[(rows * parts,)](
         *(x, out, highs, sums, counts, x.stride(0), out.stride(0), columns),
         PARTS=parts,

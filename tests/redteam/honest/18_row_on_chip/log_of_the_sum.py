@@ -1,3 +1,5 @@
+"""Adds log(sum) to the maximum, and takes the exponentials of x anew."""
+
 import torch
 import triton
 import triton.language as tl
@@ -45,7 +47,7 @@ def softmax_kernel(
     high = tl.max(x, axis=0)
     powers = tl.exp(x - high)
     total = tl.sum(powers, axis=0)
-    factor = 1 / total
+    shift = high + tl.log(total)
 
     if PARTS > 1:
         tl.store(highs_ptr + ticket, high)
@@ -56,9 +58,9 @@ def softmax_kernel(
         highs = tl.load(highs_ptr + row * PARTS + lanes, mask=used, other=float("-inf"))
         sums = tl.load(sums_ptr + row * PARTS + lanes, mask=used, other=0.0)
         row_high = tl.max(highs, axis=0)
-        factor = tl.exp(high - row_high) / tl.sum(sums, axis=0)
+        shift = row_high + tl.log(tl.sum(sums * tl.exp(highs - row_high), axis=0))
 
-    tl.store(out_ptr + row * out_stride + offsets, powers * factor, mask=inside)
+    tl.store(out_ptr + row * out_stride + offsets, tl.exp(x - shift), mask=inside)
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:

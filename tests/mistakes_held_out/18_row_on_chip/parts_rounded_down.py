@@ -47,6 +47,17 @@ def softmax_kernel(
     total = tl.sum(powers, axis=0)
     factor = 1 / total
 
+    if PARTS > 1:
+        tl.store(highs_ptr + ticket, high)
+        tl.store(sums_ptr + ticket, total)
+        meet(counts_ptr + 1 + row, PARTS)
+        lanes = tl.arange(0, triton.next_power_of_2(PARTS))
+        used = lanes < PARTS
+        highs = tl.load(highs_ptr + row * PARTS + lanes, mask=used, other=float("-inf"))
+        sums = tl.load(sums_ptr + row * PARTS + lanes, mask=used, other=0.0)
+        row_high = tl.max(highs, axis=0)
+        factor = tl.exp(high - row_high) / tl.sum(sums * tl.exp(highs - row_high), axis=0)
+
     tl.store(out_ptr + row * out_stride + offsets, powers * factor, mask=inside)
 
 
@@ -58,7 +69,7 @@ def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
     """
     rows, columns = x.shape
     block = min(BLOCK, triton.next_power_of_2(columns))  # a short row needs no more lanes
-    parts = triton.cdiv(columns, block)
+    parts = max(1, columns // block)
     highs = torch.empty(rows * parts, dtype=torch.float32, device=x.device)
     sums = torch.empty_like(highs)
     counts = torch.zeros(1 + rows, dtype=torch.int32, device=x.device)
