@@ -1,4 +1,4 @@
-"""Adds log(sum) to the maximum, and takes the exponentials of x anew."""
+"""Subtracts the logarithm of the sum, and takes the exponentials of x anew."""
 
 import torch
 import triton
@@ -47,7 +47,8 @@ def softmax_kernel(
     high = tl.max(x, axis=0)
     powers = tl.exp(x - high)
     total = tl.sum(powers, axis=0)
-    shift = high + tl.log(total)
+    top = high
+    log_of_sum = tl.log(total)
 
     if PARTS > 1:
         tl.store(highs_ptr + ticket, high)
@@ -58,9 +59,10 @@ def softmax_kernel(
         highs = tl.load(highs_ptr + row * PARTS + lanes, mask=used, other=float("-inf"))
         sums = tl.load(sums_ptr + row * PARTS + lanes, mask=used, other=0.0)
         row_high = tl.max(highs, axis=0)
-        shift = row_high + tl.log(tl.sum(sums * tl.exp(highs - row_high), axis=0))
+        top = row_high
+        log_of_sum = tl.log(tl.sum(sums * tl.exp(highs - row_high), axis=0))
 
-    tl.store(out_ptr + row * out_stride + offsets, tl.exp(x - shift), mask=inside)
+    tl.store(out_ptr + row * out_stride + offsets, tl.exp(x - top - log_of_sum), mask=inside)
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor) -> None:
