@@ -277,15 +277,7 @@ class Spec(BaseSpec):
             (len(self.hints) < 3, "hints has fewer than three entries"),
             ((self.scored is None) != (self.gates is None), "scored needs gates, and gates scored"),
             (self.scored is None and bool(self.also_scored), "also_scored needs scored"),
-            (
-                len({replace(one, gates=None) for one in self._every_scored})
-                < len(self._every_scored),
-                "scored and also_scored hold the same case twice",
-            ),
-            (
-                any(extent < 1 for one in self._every_scored for extent in one.fixed_extents),
-                "rows and columns of a scored case are 1 or more",
-            ),
+            *((True, fault) for fault in _faults_of_scored(self._every_scored)),
             (
                 any(not 0 < gates.passing <= gates.great <= 1 for gates in self._every_gates),
                 "gates must satisfy 0 < passing <= great <= 1",
@@ -402,6 +394,13 @@ def small(extents: tuple[int, ...]) -> tuple[int, ...]:
     while math.prod(halved) > MOST_SAMPLED:
         halved[halved.index(max(halved))] //= 2
     return tuple(halved)
+
+
+def _faults_of_scored(scored: tuple[Scored, ...]) -> Iterator[str]:
+    if len({replace(one, gates=None) for one in scored}) < len(scored):
+        yield "scored and also_scored hold the same case twice"
+    if any(extent < 1 for one in scored for extent in one.fixed_extents):
+        yield "rows and columns of a scored case are 1 or more"
 
 
 def _faults_of_entries(spec: Spec) -> Iterator[str]:
