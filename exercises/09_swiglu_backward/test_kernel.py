@@ -55,7 +55,7 @@ def test_up_scales_dgate_and_leaves_dup(kernel, case):
 
 @given(case=cases)
 def test_a_gate_of_0_has_half_the_slope_and_passes_nothing(kernel, case):
-    """Where gate is 0, dgate is dout * up / 2, and dup is 0."""
+    """A gate of 0 gives dgate = dout * up / 2, and dup = 0."""
     inputs = kernel.inputs(case)
     inputs["gate"][:, ::2] = 0.0
     dgate, dup = run(kernel, inputs)

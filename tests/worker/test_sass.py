@@ -1,4 +1,4 @@
-"""What is read from machine code, widths and arithmetic, is in nvdisasm's listing."""
+"""Widths and arithmetic that are read from machine code agree with nvdisasm's listing."""
 
 from __future__ import annotations
 

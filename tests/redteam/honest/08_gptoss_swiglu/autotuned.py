@@ -31,5 +31,8 @@ def gptoss_swiglu(
     x: torch.Tensor, y: torch.Tensor, out: torch.Tensor, alpha: float, limit: float
 ) -> None:
     n = out.numel()
-    grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)  # noqa: E731  as Triton's tutorials do
+
+    def grid(meta):
+        return (triton.cdiv(n, meta["BLOCK"]),)
+
     gptoss_swiglu_kernel[grid](x, y, out, alpha, limit, n)

@@ -1,4 +1,4 @@
-"""What is read once leaves the cache first, and so does what is written."""
+"""Loads and stores are marked evict-first, because nobody uses their bytes again."""
 
 import torch
 import triton

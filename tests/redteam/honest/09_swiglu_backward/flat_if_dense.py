@@ -1,4 +1,4 @@
-"""Where no rows are padded, all five tensors are taken for vectors; else rows are rows."""
+"""Takes all five tensors for vectors if no row is padded, and for matrices otherwise."""
 
 import torch
 import triton
