@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.worker.compile_jobs import Refused
-from grader.worker.sass import Widths
+from grader.worker.sass import Counts
 
 KERNEL = "kernel.py"  # the name of every kernel file
 
@@ -37,7 +37,7 @@ def _place(ptx: str, line: int) -> int | None:
     return None
 
 
-def figures(log: str, widths: Widths | None) -> dict[str, Any]:
+def figures(log: str, counts: Counts | None) -> dict[str, Any]:
     """Return the registers and spills that `ptxas -v` reports, and what is known of the code.
 
     Functions that a kernel calls spill for themselves: the most of all is reported.
@@ -46,7 +46,7 @@ def figures(log: str, widths: Widths | None) -> dict[str, Any]:
     used, spilled = _USED.search(log), _SPILLED.findall(log)
     if used is None or not spilled:
         raise Refused("ptxas does not report the registers that it used")
-    found = widths or Widths()
+    found = counts or Counts()
     return {
         "registers": int(used["registers"]),
         "spills": max(int(size) for sizes in spilled for size in sizes),

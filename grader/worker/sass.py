@@ -64,7 +64,7 @@ _EXECUTABLE = 4  # a flag
 
 
 @dataclass(frozen=True)
-class Widths:
+class Counts:
     """The number of instructions of each width, in bits a thread, and of those of ARITHMETIC.
 
     `arithmetic` is None where the code is not decoded.
@@ -78,26 +78,26 @@ class Widths:
         (self.stores if operation == "STG" else self.loads)[bits] += 1
 
 
-def widths_of(cubin: Path, target: int, nvdisasm: str) -> Widths:
-    """Return the widths of a cubin for the compute capability `target`."""
+def count_instructions(cubin: Path, target: int, nvdisasm: str) -> Counts:
+    """Count the instructions of a cubin for the compute capability `target`."""
     if target in DECODED:
         return decoded(cubin.read_bytes())
-    listed = subprocess.run(
+    listing = subprocess.run(
         [nvdisasm, "-c", "-ndf", str(cubin)], capture_output=True, text=True, check=True
     )
-    return widths(listed.stdout)
+    return listed(listing.stdout)
 
 
-def widths(listing: str) -> Widths:
-    found = Widths()
+def listed(listing: str) -> Counts:
+    found = Counts()
     for access in _ACCESS.finditer(listing):
         bits = [_BITS[one] for one in access["modifiers"].split(".") if one in _BITS]
         found.count(access["operation"], bits[-1] if bits else _PLAIN)
     return found
 
 
-def decoded(cubin: bytes) -> Widths:
-    found, arithmetic = Widths(), 0
+def decoded(cubin: bytes) -> Counts:
+    found, arithmetic = Counts(), 0
     for code in _code(cubin):
         for low, high in struct.iter_unpack("<QQ", code):
             arithmetic += (low & 0x1FF) in ARITHMETIC

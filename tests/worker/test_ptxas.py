@@ -35,13 +35,13 @@ ptxas-blackwell info    : Function properties for __internal_trig_reduction_slow
 
 
 def test_each_width_of_global_loads_and_stores_is_counted():
-    found = sass.widths(LISTING)
+    found = sass.listed(LISTING)
     assert found.loads == {128: 1, 16: 1, 32: 1, 64: 2, 256: 1}
     assert found.stores == {8: 1, 128: 1}
 
 
 def test_the_log_has_a_kernel_s_registers_spills_and_shared_memory():
-    found = ptxas.figures(LOG, sass.widths(LISTING))
+    found = ptxas.figures(LOG, sass.listed(LISTING))
     assert (found["registers"], found["spills"]) == (30, 16)
     assert found["stores"] == {8: 1, 128: 1}
     assert ptxas.static_shared(LOG) == 1024

@@ -87,8 +87,8 @@ def cubin(folder: Path, target: int, text: str = PTX) -> Path:
 def test_the_widths_are_those_that_nvdisasm_lists(tmp_path: Path, target: int):
     made, nvdisasm = cubin(tmp_path, target), str(TOOLS / "nvdisasm")
     listed = subprocess.run([nvdisasm, "-c", made], capture_output=True, text=True, check=True)
-    found = sass.widths_of(made, target, "no tool" if target in KNOWN else nvdisasm)
-    assert replace(found, arithmetic=None) == sass.widths(listed.stdout)
+    found = sass.count_instructions(made, target, "no tool" if target in KNOWN else nvdisasm)
+    assert replace(found, arithmetic=None) == sass.listed(listed.stdout)
     assert set(found.loads) == set(found.stores) == ALL
 
 
@@ -100,11 +100,11 @@ def test_the_arithmetic_is_that_which_nvdisasm_lists(tmp_path: Path, target: int
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z]\w*)", listed, re.MULTILINE)
     counted = [name for name in names if name in sass.ARITHMETIC.values()]
-    assert sass.widths_of(made, target, "no tool").arithmetic == len(counted)
+    assert sass.count_instructions(made, target, "no tool").arithmetic == len(counted)
     assert {"FFMA", "FMNMX", "MUFU", "DFMA", "FRND", "BRA", "CALL", "F2I", "I2F"} <= {*counted}
     assert {"IMAD", "STG"} <= {*names} - {*counted}
 
 
 def test_arithmetic_that_is_not_decoded_is_not_counted(tmp_path: Path):
     made = cubin(tmp_path, OTHER, SUMS)
-    assert sass.widths_of(made, OTHER, str(TOOLS / "nvdisasm")).arithmetic is None
+    assert sass.count_instructions(made, OTHER, str(TOOLS / "nvdisasm")).arithmetic is None

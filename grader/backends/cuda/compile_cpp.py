@@ -23,7 +23,7 @@ from typing import Any
 from grader.backends.cuda.refusals import sentence
 from grader.worker import ptxas
 from grader.worker.compile_jobs import Compiler, Refused, carry_out, said, text_of
-from grader.worker.sass import widths_of
+from grader.worker.sass import count_instructions
 
 TEXTS, NUMBERS, MACROS = ("std",), ("max_register_count",), ("define_macro", "undefine_macro")
 SWITCHES = (
@@ -122,14 +122,14 @@ def _built(path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
     own = entries.get(symbol if isinstance(symbol, str) else symbol.decode())
     if own is None:
         raise Refused(f"the source has no kernel {source.kernel}")
-    widths = None
+    counts = None
     if job["sass"] and len(entries) == 1:  # of several kernels, nothing says whose a load is
         cubin = path.with_suffix(f".{target}.cubin")
         cubin.write_bytes(code.code)
-        widths = widths_of(cubin, target, str(_nvdisasm()))
+        counts = count_instructions(cubin, target, str(_nvdisasm()))
     launched = job["options"]
     return {
-        **ptxas.figures(own, widths),
+        **ptxas.figures(own, counts),
         "shared": ptxas.static_shared(own) + launched["shared"],
         "tensor": 0,
         "threads": 32 * launched["num_warps"],

@@ -23,7 +23,7 @@ from typing import Any
 
 from grader.worker import ptxas
 from grader.worker.compile_jobs import Compiler, Refused, carry_out, said, text_of
-from grader.worker.sass import widths_of
+from grader.worker.sass import count_instructions
 
 # The newer ptxas of two: NVVM's PTX is of its own version of CUDA.
 PTXAS, NVDISASM, LIBDEVICE = "ptxas-blackwell", "nvdisasm", "libdevice.10.bc"
@@ -168,9 +168,9 @@ def _built(path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
     command += ["--compile-only"] if source.links else []
     log = _assembled(command, ptx, path.with_suffix(f".{architecture}.ptx"))
     nvdisasm = str(_tool(NVDISASM))
-    widths = widths_of(cubin, job["target"], nvdisasm) if job["sass"] else None
+    counts = count_instructions(cubin, job["target"], nvdisasm) if job["sass"] else None
     return {
-        **ptxas.figures(log, widths),
+        **ptxas.figures(log, counts),
         "shared": ptxas.static_shared(log) + options["shared"],
         "tensor": 0,
         "threads": 32 * options["num_warps"],

@@ -24,7 +24,7 @@ from grader.backends.triton.device.ttir.records import Operation
 from grader.worker import ptxas
 from grader.worker.compile_jobs import Compiler, Refused, carry_out, said, text_of
 from grader.worker.ptxas import KERNEL
-from grader.worker.sass import widths_of
+from grader.worker.sass import count_instructions
 
 WRITES_DESCRIPTORS = 90  # the capability for which the driver makes TTIR
 DIALECTS = ("tt", "arith", "math", "scf", "cf", "ub")
@@ -108,13 +108,13 @@ def _built(path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
 
     knobs.nvidia.dump_ptxas_log = True
     cubin, metadata, log = _machine_code(path, job)
-    widths = None
+    counts = None
     if job["sass"]:
         file = path.with_suffix(f".{job['target']}.cubin")
         file.write_bytes(cubin)
-        widths = widths_of(file, job["target"], knobs.nvidia.nvdisasm.path)
+        counts = count_instructions(file, job["target"], knobs.nvidia.nvdisasm.path)
     return {
-        **ptxas.figures(log, widths),
+        **ptxas.figures(log, counts),
         "shared": metadata["shared"],
         "tensor": metadata.get("tmem_size", 0),
         "threads": 32 * metadata.get("num_warps", 1),
