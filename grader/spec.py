@@ -15,9 +15,10 @@ from grader.model.arguments import (
 )
 from grader.model.base_spec import BaseSpec, Limits
 from grader.model.cases import Case, Draw
-from grader.model.exercise import Budget, Gates, Mistake, Scored, Spec, Tolerance, a_hundredth
+from grader.model.exercise import Budget, Mistake, Spec, Tolerance, a_hundredth
 from grader.model.instructions import Instructions
 from grader.model.randomness import Choice, Randomness
+from grader.model.scored import Gates, Scored
 
 __all__ = [
     "ITEMSIZE",

@@ -39,10 +39,8 @@ from .errors import GraderError as GraderError
 from .errors import UsageError as UsageError
 from .exercise import TARGETS as TARGETS
 from .exercise import Budget as Budget
-from .exercise import Gates as Gates
 from .exercise import Mistake as Mistake
 from .exercise import Spec as Spec
-from .exercise import small as small
 from .faults import MOST_FRAMES as MOST_FRAMES
 from .faults import Fault as Fault
 from .files import cannot_write as cannot_write
@@ -105,6 +103,8 @@ from .results import Width as Width
 from .results import first_error as first_error
 from .results import parse_result as parse_result
 from .results import result_json as result_json
+from .scored import Gates as Gates
+from .scored import small as small
 from .sightings import MOST_RUNS as MOST_RUNS
 from .sightings import MOST_TOUCHED as MOST_TOUCHED
 from .sightings import Sightings as Sightings

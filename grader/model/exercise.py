@@ -6,10 +6,8 @@ functions receive tensors and use their methods.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.model.arguments import ITEMSIZE, Argument, Inputs
@@ -18,12 +16,11 @@ from grader.model.cases import DRAWS, Case, Draw
 from grader.model.errors import BrokenExercise, UsageError
 from grader.model.instructions import Instructions, faults_of
 from grader.model.randomness import Randomness
+from grader.model.scored import Gates, Scored, faults_of_scored, small
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-
-MOST_SAMPLED = 2**20  # elements of a row of the sample case
 
 # Compute capabilities for which kernels may be compiled.
 TARGETS = (75, 80, 86, 89, 90, 100, 103, 120)
@@ -50,14 +47,6 @@ class Tolerance:
     magnitude: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
     exact: tuple[str, ...] = ()
     rounded_once: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gates:
-    """Shares of the ceiling: `passing` passes the speed step, `great` earns the label."""
-
-    passing: float
-    great: float
 
 
 # Values of `Budget.count`. Reads, writes (of elements of global and of shared memory) and barriers
@@ -90,54 +79,6 @@ class Budget:
     count: str
     most: int
     best: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scored:
-    """The case whose speed is scored. Its size follows from the GPU, so only its form is here.
-
-    `columns` is the length of a row, or None for 1-D arguments; of arguments with more than two
-    dimensions it has all extents but the first. `rows` is the first extent, for a bound that allows
-    it; without it, it follows from the GPU. `bound` names the module of `grader.speed.bounds` with
-    which the speed is compared. `against` is the file of another implementation with the spec's
-    entry, for a bound that times one, such as the exercise's `eager.py`; with `compiled`,
-    torch.compile makes a kernel of it. `gates` are those of this case, instead of the spec's.
-    `capability` is the least compute capability for which the gates are meant, such as 90: an older
-    GPU skips the step.
-    """
-
-    dtype: str
-    columns: int | tuple[int, ...] | None = None
-    bound: str = "bandwidth"
-    rows: int | None = None
-    against: Path | None = None
-    compiled: bool = False
-    gates: Gates | None = None
-    capability: int | None = None
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        """All extents but the first."""
-        if isinstance(self.columns, tuple):
-            return self.columns
-        return () if self.columns is None else (self.columns,)
-
-    @property
-    def fixed_extents(self) -> tuple[int, ...]:
-        """All extents that do not follow from the GPU."""
-        return self.extents if self.rows is None else (self.rows, *self.extents)
-
-    @property
-    def row(self) -> str:
-        """The extents in words, such as `8×2,048×64`; empty for 1-D arguments."""
-        return "×".join(f"{extent:,}" for extent in self.extents)
-
-    @property
-    def rows_in_words(self) -> str:
-        """The first extent, such as `4,096 rows` or `one row`; `rows` where the GPU decides."""
-        if self.rows is None:
-            return "rows"
-        return "one row" if self.rows == 1 else f"{self.rows:,} rows"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,7 +218,7 @@ class Spec(BaseSpec):
             (len(self.hints) < 3, "hints has fewer than three entries"),
             ((self.scored is None) != (self.gates is None), "scored needs gates, and gates scored"),
             (self.scored is None and bool(self.also_scored), "also_scored needs scored"),
-            *((True, fault) for fault in _faults_of_scored(self._every_scored)),
+            *((True, fault) for fault in faults_of_scored(self._every_scored)),
             (
                 any(not 0 < gates.passing <= gates.great <= 1 for gates in self._every_gates),
                 "gates must satisfy 0 < passing <= great <= 1",
@@ -386,21 +327,6 @@ class Spec(BaseSpec):
             sum(a.reads * sizes[a.name] for a in tensors),
             sum(a.writes * sizes[a.name] for a in tensors),
         )
-
-
-def small(extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Halve the largest extent until a row of these has at most MOST_SAMPLED elements."""
-    halved = list(extents)
-    while math.prod(halved) > MOST_SAMPLED:
-        halved[halved.index(max(halved))] //= 2
-    return tuple(halved)
-
-
-def _faults_of_scored(scored: tuple[Scored, ...]) -> Iterator[str]:
-    if len({replace(one, gates=None) for one in scored}) < len(scored):
-        yield "scored and also_scored hold the same case twice"
-    if any(extent < 1 for one in scored for extent in one.fixed_extents):
-        yield "rows and columns of a scored case are 1 or more"
 
 
 def _faults_of_entries(spec: Spec) -> Iterator[str]:

@@ -19,7 +19,8 @@ from grader.course.backend_fit import misfit
 from grader.model.arguments import ITEMSIZE, LARGEST, Inputs, reads, updates, writes
 from grader.model.cases import Case
 from grader.model.errors import BrokenExercise
-from grader.model.exercise import Gates, Scored, Spec, Tolerance
+from grader.model.exercise import Spec, Tolerance
+from grader.model.scored import Gates, Scored
 
 WHOLE = tuple(name for name, dtype in DTYPES.items() if is_whole(dtype))
 EIGHT_BITS = ("float8_e4m3fn", "float8_e5m2")

@@ -42,9 +42,10 @@ from grader.grading.bench_record import Benchmark, Point, Size
 from grader.grading.plan import with_step
 from grader.model.arguments import Inputs
 from grader.model.errors import CannotGrade, UsageError
-from grader.model.exercise import Spec, small
+from grader.model.exercise import Spec
 from grader.model.messages import TensorRef
 from grader.model.results import Environment, Failure
+from grader.model.scored import small
 from grader.reports import bench as rendered
 from grader.sandbox.executor import Call, KernelFailure
 from grader.sandbox.pretender import Pretender

@@ -21,8 +21,8 @@ from grader.grading.steps.traffic import traffic
 from grader.grading.tracing import trace_of
 from grader.grading.trials import try_case
 from grader.model.cases import DRAWS, Case
-from grader.model.exercise import Scored
 from grader.model.outcomes import Outcome
+from grader.model.scored import Scored
 from grader.sandbox.arena import CudaArena
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.pretender import ANSWERS

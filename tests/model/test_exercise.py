@@ -15,7 +15,7 @@ from grader.course import catalog
 from grader.model.arguments import reads, updates, writes
 from grader.model.cases import Case
 from grader.model.errors import UsageError
-from grader.model.exercise import Gates, Scored
+from grader.model.scored import Gates, Scored
 
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 SPEC = catalog.find(SMALL, "01_double").spec

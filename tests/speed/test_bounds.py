@@ -19,8 +19,9 @@ from grader.grading.plan import steps_of
 from grader.grading.steps.speed import measure as timing
 from grader.model.cases import Case
 from grader.model.errors import BrokenExercise
-from grader.model.exercise import Scored, Spec
+from grader.model.exercise import Spec
 from grader.model.results import Failure, Speed
+from grader.model.scored import Scored
 from grader.reports.figures import speed_rows
 from grader.sandbox.executor import Call, KernelFailure
 from grader.sandbox.pretender import Pretender, zeros

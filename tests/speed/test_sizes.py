@@ -24,9 +24,9 @@ from grader.grading.step import Finding
 from grader.grading.steps.speed import measure as timing
 from grader.grading.steps.speed.verdict import hopeless, together
 from grader.model.errors import BrokenExercise
-from grader.model.exercise import Gates, Scored
 from grader.model.outcomes import Limit, Outcome, Status
 from grader.model.results import Failure, Resources, Speed, parse_result, result_json
+from grader.model.scored import Gates, Scored
 from grader.reports.figures import speed_rows
 from grader.sandbox.executor import KernelFailure
 from grader.speed import reference_kernel

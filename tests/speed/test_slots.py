@@ -26,8 +26,9 @@ from grader.grading.plan import with_step
 from grader.model.arguments import ITEMSIZE, Argument, Inputs, reads, scalar, updates, writes
 from grader.model.cases import Case, Draw
 from grader.model.errors import BrokenExercise
-from grader.model.exercise import Scored, Spec, Tolerance
+from grader.model.exercise import Spec, Tolerance
 from grader.model.messages import TensorRef
+from grader.model.scored import Scored
 from grader.sandbox.arena import view
 from grader.sandbox.executor import Call
 from grader.sandbox.poison import Poison

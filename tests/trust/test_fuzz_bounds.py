@@ -30,9 +30,10 @@ from grader.machine import nvml
 from grader.model.arguments import reads, writes
 from grader.model.cases import Case
 from grader.model.errors import BrokenExercise
-from grader.model.exercise import Gates, Scored, Spec
+from grader.model.exercise import Spec
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Speed
+from grader.model.scored import Gates, Scored
 from grader.speed import alternation
 from grader.speed.alternation import (
     MAX_CYCLES,

@@ -20,9 +20,9 @@ from grader.grading.steps.speed import measure as timing
 from grader.grading.steps.speed.measure import _clocks, fair_ceiling, finding, hopeless
 from grader.machine.nvml import Process, Reading
 from grader.model.cases import Case
-from grader.model.exercise import Gates
 from grader.model.outcomes import Limit, Outcome
 from grader.model.results import Failure, Memory, Speed
+from grader.model.scored import Gates
 from grader.sandbox.arena import view
 from grader.sandbox.executor import Call, KernelFailure
 from grader.speed import alternation, noise, reference_kernel

@@ -14,8 +14,9 @@ from grader.grading.options import Options
 from grader.grading.steps import speed
 from grader.grading.steps.speed import measure
 from grader.machine import devices
-from grader.model.exercise import Scored, Spec
+from grader.model.exercise import Spec
 from grader.model.outcomes import Outcome
+from grader.model.scored import Scored
 
 ROOT = Path(__file__).parents[3]
 ADD = Exercise(ROOT / "exercises" / "01_vector_add").spec

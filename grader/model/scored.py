@@ -1,0 +1,82 @@
+"""A scored case: its form, and the gates that its speed has to reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+MOST_SAMPLED = 2**20  # elements of a row of the sample case
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gates:
+    """Shares of the ceiling: `passing` passes the speed step, `great` earns the label."""
+
+    passing: float
+    great: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """The case whose speed is scored. Its size follows from the GPU, so only its form is here.
+
+    `columns` is the length of a row, or None for 1-D arguments; of arguments with more than two
+    dimensions it has all extents but the first. `rows` is the first extent, for a bound that allows
+    it; without it, it follows from the GPU. `bound` names the module of `grader.speed.bounds` with
+    which the speed is compared. `against` is the file of another implementation with the spec's
+    entry, for a bound that times one, such as the exercise's `eager.py`; with `compiled`,
+    torch.compile makes a kernel of it. `gates` are those of this case, instead of the spec's.
+    `capability` is the least compute capability for which the gates are meant, such as 90: an older
+    GPU skips the step.
+    """
+
+    dtype: str
+    columns: int | tuple[int, ...] | None = None
+    bound: str = "bandwidth"
+    rows: int | None = None
+    against: Path | None = None
+    compiled: bool = False
+    gates: Gates | None = None
+    capability: int | None = None
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """All extents but the first."""
+        if isinstance(self.columns, tuple):
+            return self.columns
+        return () if self.columns is None else (self.columns,)
+
+    @property
+    def fixed_extents(self) -> tuple[int, ...]:
+        """All extents that do not follow from the GPU."""
+        return self.extents if self.rows is None else (self.rows, *self.extents)
+
+    @property
+    def row(self) -> str:
+        """The extents in words, such as `8×2,048×64`; empty for 1-D arguments."""
+        return "×".join(f"{extent:,}" for extent in self.extents)
+
+    @property
+    def rows_in_words(self) -> str:
+        """The first extent, such as `4,096 rows` or `one row`; `rows` where the GPU decides."""
+        if self.rows is None:
+            return "rows"
+        return "one row" if self.rows == 1 else f"{self.rows:,} rows"
+
+
+def small(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Halve the largest extent until a row of these has at most MOST_SAMPLED elements."""
+    halved = list(extents)
+    while math.prod(halved) > MOST_SAMPLED:
+        halved[halved.index(max(halved))] //= 2
+    return tuple(halved)
+
+
+def faults_of_scored(scored: tuple[Scored, ...]) -> Iterator[str]:
+    """Yield what is wrong with the scored cases of one spec."""
+    if len({replace(one, gates=None) for one in scored}) < len(scored):
+        yield "scored and also_scored hold the same case twice"
+    if any(extent < 1 for one in scored for extent in one.fixed_extents):
+        yield "rows and columns of a scored case are 1 or more"
