@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.backends.triton.hints import BLOCKS, COMPILER, LAUNCH, WIDEN, WRAPPED
+from grader.backends.triton.hints import BLOCKS, COMPILER, LAUNCH, RACES, WIDEN, WRAPPED
 from grader.model import Abilities, Backend, Hints, Package, Trial
 
 BACKEND = Backend(
@@ -46,7 +46,12 @@ BACKEND = Backend(
             "too_many_operations": BLOCKS,
             "wrapped_offset": WIDEN,
         },
-        messages={"compile": COMPILER, "exception": LAUNCH, "out_of_bounds": WRAPPED},
+        messages={
+            "compile": COMPILER,
+            "exception": LAUNCH,
+            "out_of_bounds": WRAPPED,
+            "race": RACES,
+        },
         rounded_up="triton.cdiv(n, BLOCK)",
     ),
     trial=Trial("reference_kernels.py", "read_two_write_one"),

@@ -400,4 +400,11 @@ BLOCKS = (
 )
 
 # Of the messages about an access out of bounds.
+# By a part of the simulator's message on a race between a load and a store.
+EXCHANGED = (
+    "If no program shall read what another one stores, an address lacks the program's number. "
+    "Otherwise load it in a second launch, which begins when the first has ended. Or count after "
+    'the store with sem="release", and before the load wait for that count with sem="acquire".'
+)
+RACES: dict[str, str | Advice] = {" reads element ": EXCHANGED, " read in line ": EXCHANGED}
 WRAPPED: dict[str, str | Advice] = {"an offset computed in": Advice("offset_overflow", WIDEN)}
