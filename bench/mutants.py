@@ -22,7 +22,7 @@ from typing import Any
 
 from kept import by_exercise
 
-from grader.authoring import survivors, verify
+from grader.authoring import survivors, trials, verify
 from grader.authoring.verify import Verified
 from grader.course import catalog
 from grader.course.catalog import Exercise
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def measured(exercise: Exercise) -> dict[str, Any]:
     began = time.monotonic()
-    verified = verify.run([exercise], "cpu", tell, verify.Sample(None))
+    verified = verify.run([exercise], "cpu", tell, trials.Sample(None))
     return summed(verified) | {"wall_s": round(time.monotonic() - began, 1)}
 
 

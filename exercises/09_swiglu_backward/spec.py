@@ -312,7 +312,7 @@ SPEC = Spec(
     # Of the sigmoid 4 per element: negation, exp, addition, division. Of the slope 4: 1 - sigmoid,
     # * gate, 1 +, * sigmoid. And 4 products: gate * sigmoid, * dout; dout * up, * slope.
     flops=lambda case: 12 * case.elements,
-    gates=Gates(passing=0.80, great=0.97),
+    gates=Gates(passing=0.80, great=0.95),
     hints=(
         "Both gradients at one place depend on one element of dout, of gate and of up. Load the "
         "three, do all of the arithmetic on the loaded values, and store twice.",

@@ -14,5 +14,6 @@ from .lint.review import TAUGHT as TAUGHT
 from .lint.review import lessons_in as lessons_in
 from .lint.rule import Rule as Rule
 from .new import Draft as Draft
-from .verify import Sample as Sample
+from .trials import FEW as FEW
+from .trials import Sample as Sample
 from .verify import Verified as Verified

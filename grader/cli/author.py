@@ -170,12 +170,12 @@ def _exit_code(
 
 
 def _sample(mutants: str | None, seed: int | None) -> Sample:
-    from grader.authoring import verify
+    from grader.authoring import FEW, Sample
 
     if mutants not in (None, "all") and not (mutants.isascii() and mutants.isdigit()):
         raise UsageError(f"--mutants {mutants!r} is not a number.", "Give a number, or all.")
-    count = None if mutants == "all" else int(mutants or verify.FEW.count or 0)
-    return verify.Sample(count, seed or 0)
+    count = None if mutants == "all" else int(mutants or FEW.count or 0)
+    return Sample(count, seed or 0)
 
 
 def _verified(

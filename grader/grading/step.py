@@ -77,7 +77,7 @@ class Step:
     runs although one of `needs` could not be simulated on this machine. `begin`, called as soon as
     the steps in `needs` have passed, may begin work in parallel to other steps; what goes wrong in
     it is left for `run` to meet again. `slow` says, for somebody who waits, why the step may take
-    long.
+    long. `alone` marks a step that measures: on a GPU, other programs there would disturb it.
     `run` may raise KernelFailure, which fails the step, and any GraderError.
     """
 
@@ -94,3 +94,4 @@ class Step:
     unsimulated: Callable[[Any], bool] = never
     begin: Callable[[Grading], None] = begin_nothing
     slow: Callable[[Grading], str] = no_reason
+    alone: bool = False

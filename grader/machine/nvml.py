@@ -91,6 +91,16 @@ def names() -> tuple[str, ...]:
     return _query(query) or ()
 
 
+def least_memory() -> int | None:
+    """Return the bytes of memory of the GPU here that has least."""
+
+    def query(pynvml: Any) -> int:
+        devices = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
+        return min(int(pynvml.nvmlDeviceGetMemoryInfo(device).total) for device in devices)
+
+    return _query(query)
+
+
 def most_sm_mhz(uuid: str) -> int | None:
     def query(pynvml: Any) -> int:
         device = pynvml.nvmlDeviceGetHandleByUUID(uuid)

@@ -1,6 +1,7 @@
 """Counts the arrivals of all rows in one place: programs of other rows end the wait.
 
 Rejected at: correctness
+On a GPU: may pass by luck, for the programs of a row often store at nearly the same time.
 """
 
 import torch

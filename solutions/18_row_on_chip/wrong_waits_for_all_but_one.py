@@ -1,6 +1,7 @@
 """Stops waiting when one program of the row is still missing.
 
 Rejected at: correctness
+On a GPU: may pass by luck, for the programs of a row often store at nearly the same time.
 """
 
 import torch

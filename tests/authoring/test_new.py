@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader import cli
-from grader.authoring import new, verify
+from grader.authoring import new, trials, verify
 from grader.authoring.lesson import TODO
 from grader.course import catalog, stubs
 from grader.course.catalog import Exercise
@@ -143,7 +143,7 @@ def test_the_lesson_says_what_the_spec_says(model: Exercise, tmp_path: Path):
 
 def test_the_copy_verifies(root: Path):
     exercise = made(root, "p02_mine", "p01")
-    found = verify.run([exercise], "cpu", print, verify.Sample(count=1))
+    found = verify.run([exercise], "cpu", print, trials.Sample(count=1))
     assert [one for one in found if not one.ok] == []
     assert {one.kind for one in found} >= {"stub", "solution", "wrong", "no_work"}
 

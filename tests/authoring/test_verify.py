@@ -10,7 +10,7 @@ import pytest
 from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
-from grader.authoring import verify
+from grader.authoring import trials, verify
 from grader.authoring.verify import Verified
 from grader.course.catalog import Exercise
 from grader.grading.kinds.kernel import NO_WORK
@@ -90,7 +90,7 @@ def exercise(
 
 
 DECLARED = '[[equivalent]]\noperator = "change_constant"\nreason = "it is not"\n'
-EACH_MUTANT = verify.Sample(count=None)  # none that is drawn: each is told by its change below
+EACH_MUTANT = trials.Sample(count=None)  # none that is drawn: each is told by its change below
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +214,7 @@ def test_a_declaration_that_fits_no_mutant_cannot_be_verified(
     twice = exercise(tmp_path)
     twice.survivors.write_text(DECLARED.replace("change_constant", "drop_mask"))
     with pytest.raises(BrokenExercise) as caught:
-        verify.run([twice], "cpu", print, verify.Sample(count=0))
+        verify.run([twice], "cpu", print, trials.Sample(count=0))
     assert text_of(caught.value, tmp_path) == snapshot
 
 
@@ -242,7 +242,7 @@ def test_a_spec_whose_cases_reject_nothing_is_refused(found: dict[str, list[Veri
 
 def judged(result: Result, expected: str) -> Verified:
     request = verify.check.Request(Exercise(Path("exercises/01_twice")), Path("wrong_x.py"))
-    return verify._judged(verify._Trial("wrong", "wrong_x", expected, request), result)
+    return verify._judged(trials.Trial("wrong", "wrong_x", expected, request), result)
 
 
 def result(status: Status, *outcomes: Outcome) -> Result:
@@ -275,7 +275,7 @@ def test_a_mutant_that_only_does_more_may_meet_a_time_limit(kind: str, failure: 
         for step in late.steps
     ]
     request = verify.check.Request(Exercise(Path("exercises/01_twice")), Path("wrong_x.py"))
-    trial = verify._Trial(kind, "mutant 16", "pass", request)
+    trial = trials.Trial(kind, "mutant 16", "pass", request)
     found = late.model_copy(update={"steps": tuple(steps)})
     assert verify._took_too_long(trial, found) is ok
 
@@ -343,14 +343,59 @@ def test_kernels_that_only_a_simulator_shows_to_be_wrong_are_simulated(
         return [PASSED] * len(requests)
 
     monkeypatch.setattr(verify.check, "run", note)
+    monkeypatch.setattr(verify.nvml, "least_memory", lambda: 80 << 30)
     verify.run([twice], "cuda", print)
     assert (asked["wrong_a"].options.device, asked["wrong_b"].options.device) == ("cuda", "cpu")
     assert not asked["wrong_a"].options.shrink
 
 
-@pytest.mark.parametrize(("sample", "tried"), [(verify.Sample(99), 0), (verify.Sample(None), 1)])
+def test_on_a_gpu_what_measures_runs_alone_and_what_surprises_runs_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    twice = exercise(tmp_path)
+    for name, step in {
+        "wrong_a": "correctness",
+        "wrong_b": "correctness",
+        "wrong_c": "memory",
+    }.items():
+        text = f'"""Wrong.\n\nRejected at: {step}\n"""\n'
+        (twice.answers / f"{name}.py").write_text(text)
+    late, early = result(Status.FAIL, P, P, P, P, F), result(Status.FAIL, P, F, N, N, N)
+    asked: dict[str, list[tuple[str, ...]]] = {}
+
+    def answer(request: verify.check.Request) -> Result:
+        name = request.kernel.stem
+        asked.setdefault(name, []).append(request.options.leave_out)
+        # Only a busy GPU lets b pass its first step.
+        return {"wrong_a": early, "wrong_b": early if len(asked[name]) > 1 else late}.get(
+            name, late
+        )
+
+    monkeypatch.setattr(verify.check, "run", lambda requests, *_: [answer(r) for r in requests])
+    monkeypatch.setattr(verify.nvml, "least_memory", lambda: 80 << 30)
+    found = {one.kernel: one for one in verify.run([twice], "cuda", print)}
+    measuring = ("traffic", "memory", "speed")
+    assert asked["wrong_a"] == [measuring]
+    assert asked["wrong_b"] == [measuring, ()]
+    assert asked["wrong_c"] == [()]
+    assert found["wrong_b"].ok
+
+
+@pytest.mark.parametrize(
+    ("memory", "cores", "at_once"),
+    [(None, 64, 1), (2 << 30, 64, 1), (16 << 30, 64, 4), (80 << 30, 64, 20), (80 << 30, 2, 2)],
+)
+def test_checks_beside_each_other_fit_the_gpu(
+    monkeypatch: pytest.MonkeyPatch, memory: int | None, cores: int, at_once: int
+):
+    monkeypatch.setattr(verify.nvml, "least_memory", lambda: memory)
+    monkeypatch.setattr(verify, "_cores", lambda: cores)
+    assert verify._checks_at_once() == at_once
+
+
+@pytest.mark.parametrize(("sample", "tried"), [(trials.Sample(99), 0), (trials.Sample(None), 1)])
 def test_mutants_that_are_declared_slower_run_only_with_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: verify.Sample, tried: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: trials.Sample, tried: int
 ):
     twice = exercise(tmp_path)
     twice.survivors.write_text(DECLARED.replace("equivalent", "slower"))
@@ -411,7 +456,7 @@ def test_one_exercise_that_is_broken_stops_no_other(
     def broken(one: Exercise, error: GraderError) -> None:
         told[one.name] = error.message
 
-    found = verify.run([unmarked, good, breaks], "cpu", said.append, verify.FEW, broken)
+    found = verify.run([unmarked, good, breaks], "cpu", said.append, trials.FEW, broken)
     assert {one.exercise for one in found} == {"02_twice"}
     assert [one.kernel for one in found][:2] == ["stub", "solution"]
     assert told == {

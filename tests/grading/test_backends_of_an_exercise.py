@@ -16,7 +16,7 @@ import pytest
 import torch
 from needs_nvrtc import NEEDS_NVRTC
 
-from grader.authoring import verify
+from grader.authoring import trials, verify
 from grader.cli import options
 from grader.course import catalog, stubs
 from grader.grading import check
@@ -90,7 +90,7 @@ def test_what_is_only_compiled_is_excused_for_no_other_reason(verified):
     request = check.Request(DOUBLE, DOUBLE.solution)
 
     def ok(kind: str = "solution", **changes: Any) -> bool:
-        trial = verify._Trial(kind, "solution, cuda", "pass", request)
+        trial = trials.Trial(kind, "solution, cuda", "pass", request)
         return verify._judged(trial, judged.model_copy(update=changes)).ok
 
     uncompiled = [step for step in judged.steps if step.name != "compile"]

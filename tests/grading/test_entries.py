@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from reported import SPEED, ended, step
 
-from grader.authoring import verify
+from grader.authoring import trials, verify
 from grader.authoring.verify import Verified
 from grader.course import catalog
 from grader.grading import check
@@ -36,7 +36,7 @@ WRONG = [path.stem for path in SCALE.wrong_kernels]
 @pytest.fixture(scope="module")
 def verified() -> dict[str, Verified]:
     """The verdict of `grader verify` on each kernel of the exercise."""
-    found = verify.run([SCALE], "cpu", lambda text: None, verify.Sample(count=1))
+    found = verify.run([SCALE], "cpu", lambda text: None, trials.Sample(count=1))
     return {one.kernel: one for one in found}
 
 
@@ -180,7 +180,7 @@ def test_verify_asks_for_the_entry_that_a_wrong_kernel_names(
     said: str, ok: bool, graded: dict[str, Result]
 ):
     kernel = SCALE.answers / "wrong_state_in_a_global.py"
-    trial = verify._Trial("wrong", kernel.stem, said, check.Request(SCALE, kernel))
+    trial = trials.Trial("wrong", kernel.stem, said, check.Request(SCALE, kernel))
     assert verify._judged(trial, graded[kernel.stem]).ok == ok
 
 
@@ -188,7 +188,7 @@ def test_an_entry_that_the_exercise_does_not_have_is_no_place_to_be_rejected(tmp
     kernel = tmp_path / "wrong_guess.py"
     kernel.write_text('"""Wrong.\n\nRejected at: speed of sideways\n"""\n')
     with pytest.raises(BrokenExercise, match="names the entry 'sideways', which its exercise"):
-        verify._rejecting_step(SCALE, kernel)
+        trials._rejecting_step(SCALE, kernel)
 
 
 @pytest.mark.gpu

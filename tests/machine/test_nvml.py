@@ -44,6 +44,9 @@ def library(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         nvmlDeviceGetHandleByIndex=lambda index: ("device", "other")[index],
         nvmlDeviceGetMinorNumber=lambda device: 3,
         nvmlDeviceGetName=lambda device: f"NVIDIA {device}",
+        nvmlDeviceGetMemoryInfo=lambda device: SimpleNamespace(
+            total={"device": 80 << 30, "other": 16 << 30}[device]
+        ),
         nvmlDeviceGetMigMode=lambda device: [0, 1],
         nvmlDeviceGetEccMode=lambda device: [1, 0],
         nvmlDeviceGetTemperature=lambda device, sensor: 91,
@@ -92,6 +95,7 @@ def test_the_driver_names_its_version(library: SimpleNamespace):
 
 def test_the_driver_names_its_gpus(library: SimpleNamespace):
     assert nvml.names() == ("NVIDIA device", "NVIDIA other")
+    assert nvml.least_memory() == 16 << 30
 
 
 def test_modes_are_those_of_now_and_not_of_the_next_start(library: SimpleNamespace):
@@ -120,4 +124,5 @@ def test_without_the_library_nothing_is_known(monkeypatch: pytest.MonkeyPatch):
     assert nvml.others("GPU-1", own=set()) == ()
     assert nvml.driver_version() is None
     assert nvml.names() == ()
+    assert nvml.least_memory() is None
     assert nvml.mig("GPU-1") is None

@@ -39,4 +39,5 @@ STEP = Step(
     asks=asks,
     run=memory,
     slow=slow.calls,
+    alone=True,
 )

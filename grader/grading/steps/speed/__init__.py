@@ -80,4 +80,5 @@ STEP = Step(
     asks=asks,
     run=speed,
     slow=slow.timing,
+    alone=True,
 )

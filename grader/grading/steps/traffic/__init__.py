@@ -53,4 +53,5 @@ STEP = Step(
     asks=asks,
     run=traffic,
     slow=why_slow,
+    alone=True,
 )
