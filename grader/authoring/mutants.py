@@ -12,9 +12,12 @@ import difflib
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from grader.authoring.editable import Kernel
 from grader.authoring.operators import OPERATORS, Operator
+
+_Place = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -39,17 +42,47 @@ def make(source: str, operators: Sequence[Operator] = OPERATORS) -> tuple[Mutant
     """
     kernel = Kernel(source)
     nodes = list(_code(kernel.tree))
-    seen = {ast.dump(kernel.tree)}
+    seen = set[tuple[_Place, str]]()
     made = []
     for operator in operators:
         for node in nodes:
             for edit in operator(kernel, node):
                 changed = kernel.replaced(edit)
-                tree = ast.dump(ast.parse(changed))
-                if tree not in seen:
+                place = _place(kernel.tree, edit.node)
+                seen.add((place, _dump(kernel.tree, place)))
+                if (tree := (place, _dump(ast.parse(changed), place))) not in seen:
                     seen.add(tree)
                     made.append(_mutant(operator.__name__, source, changed))
     return tuple(sorted(made, key=lambda mutant: mutant.line))
+
+
+def _place(tree: ast.Module, node: ast.AST) -> _Place:
+    """Find the statement of the file that holds a node, and that of its body if it is a function.
+
+    All else is the same in a mutant. To write a whole file's tree takes most of the time.
+    """
+    found: list[int] = []
+    statements: Sequence[ast.stmt] = tree.body
+    while len(found) < 2 and (inside := [s for s in statements if _holds(s, node)]):
+        found.append(statements.index(inside[0]))
+        statements = inside[0].body if isinstance(inside[0], ast.FunctionDef) else ()
+    return tuple(found)
+
+
+def _holds(statement: ast.stmt, node: Any) -> bool:
+    begin, end = (statement.lineno, statement.col_offset), _end(statement)
+    return begin <= (node.lineno, node.col_offset) and _end(node) <= end
+
+
+def _end(node: Any) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset
+
+
+def _dump(tree: ast.Module, place: _Place) -> str:
+    one: Any = tree
+    for number in place:
+        one = one.body[number]
+    return ast.dump(one)
 
 
 def sample(mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
