@@ -93,6 +93,7 @@ from .results import MeasuredTraffic as MeasuredTraffic
 from .results import Memory as Memory
 from .results import Resources as Resources
 from .results import Result as Result
+from .results import Roof as Roof
 from .results import Sanitized as Sanitized
 from .results import SanitizerError as SanitizerError
 from .results import Speed as Speed

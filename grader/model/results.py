@@ -115,6 +115,13 @@ class Resources(Record):
     )
 
 
+class Roof(Record):
+    """What one part of the GPU allows for a case: the lowest of them is the reference."""
+
+    name: str
+    rate: float = Field(description="work a second, in the bound's unit")
+
+
 class Speed(Record):
     """Measurements of the speed step. Bandwidths count the least bytes that the work needs.
 
@@ -155,6 +162,9 @@ class Speed(Record):
     limit: Limit | None = Field(default=None, description="what keeps the kernel from great")
     explanation: tuple[str, ...] = Field(default=(), description="`limit` in sentences")
     resources: tuple[Resources, ...] = ()
+    roofs: tuple[Roof, ...] = Field(
+        default=(), description="of the bound roofline: what memory and arithmetic allow"
+    )
     sizes: tuple[Speed, ...] = Field(
         default=(), description="each scored case, where there are several; they have none"
     )

@@ -33,8 +33,11 @@ class ReferenceCalls:
 class Reference(Protocol):
     """Timed work of ours beside the kernel's, by the same clock.
 
-    Rates are in units of the bound's work per second.
+    Rates are in units of the bound's work per second. Where the reference is the lowest of several
+    that were measured, `roofs` has the name and the rate of each.
     """
+
+    roofs: Sequence[tuple[str, float]]
 
     def prepare(self) -> None:
         """Hand over the calls of the next batch, and stop the worker until it begins."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import torch
 
@@ -57,12 +58,17 @@ def measure_all(fork_server: ForkServer) -> Iterator[tuple[Mix, float]]:
                 yield mix, reference.ceiling()
 
 
-def moving(slots: Slots, fork_server: ForkServer, arena: CudaArena) -> ReferenceKernel:
-    """Start the reference kernel with the mix of these slots, on them; rates are bytes per second.
+def moving(
+    slots: Slots, fork_server: ForkServer, arena: CudaArena, work_per_byte: float = 1.0
+) -> ReferenceKernel:
+    """Start the reference kernel with the mix of these slots, on them.
 
-    Raises BrokenExercise when no ceiling has that mix.
+    Rates are bytes per second, or other work of which each byte stands for so much. Raises
+    BrokenExercise when no ceiling has that mix.
     """
-    return _moving(slots.stream(), fork_server, arena)
+    stream = slots.stream()
+    stream = replace(stream, work=stream.work * work_per_byte)
+    return _moving(stream, fork_server, arena)
 
 
 def _moving(stream: ReferenceCalls, fork_server: ForkServer, arena: CudaArena) -> ReferenceKernel:

@@ -72,7 +72,7 @@ def explain(
     reached, allowed = percent(speed.share), speed.attainable
     if speed.share >= speed.great and (allowed is None or allowed >= LEAST):
         return Limit.NONE, (f"Great: {reached} of the ceiling. Little is left to gain.",)
-    reason, advice = _reason(spec, speed.resources)
+    reason, advice = shortfall(spec, speed.resources)
     if allowed is None:
         unknown = (
             f"The kernel reaches {reached} of the ceiling. Its reads and writes were not counted: "
@@ -128,7 +128,8 @@ def _enough(least: int) -> str:
     return {0: "it need not", 1: "once is enough"}.get(least, f"{least} times are enough")
 
 
-def _reason(spec: Spec, resources: Sequence[Resources]) -> tuple[Limit, str]:
+def shortfall(spec: Spec, resources: Sequence[Resources]) -> tuple[Limit, str]:
+    """Name what else keeps a kernel from its ceiling than its traffic, and the way out."""
     hints = backends.find(spec.backend).hints
     spilling = max(resources, key=lambda r: r.spills or 0, default=None)
     if spilling and spilling.spills:

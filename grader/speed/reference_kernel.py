@@ -28,6 +28,8 @@ class ReferenceKernel:
     Rates and ceilings are in units of work per second.
     """
 
+    roofs: Sequence[tuple[str, float]] = ()
+
     def __init__(
         self, timed: ReferenceCalls, file: bytes, fork_server: ForkServer, arena: CudaArena
     ) -> None:

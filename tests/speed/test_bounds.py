@@ -18,23 +18,27 @@ from grader.grading import steps
 from grader.grading.plan import steps_of
 from grader.grading.steps.speed import measure as timing
 from grader.model.cases import Case
-from grader.model.errors import BrokenExercise
+from grader.model.errors import BrokenExercise, CannotGrade
 from grader.model.exercise import Spec
-from grader.model.results import Failure, Speed
+from grader.model.results import Failure, Roof, Speed, Traffic
 from grader.model.scored import Scored
 from grader.reports.figures import speed_rows
 from grader.sandbox.executor import Call, KernelFailure
 from grader.sandbox.pretender import Pretender, zeros
-from grader.speed import reference_kernel
-from grader.speed.bounds import bound_of, find_bound
+from grader.speed import ceilings, reference_kernel
+from grader.speed.bounds import arithmetic, bound_of, find_bound
 from grader.speed.clock import BatchTime
 from grader.speed.implementation import Implementation
+from grader.speed.occupancy import Multiprocessor
 from grader.speed.scored_case import arena_bytes, scored_case
 from grader.speed.slots import Slots
 
 COURSE = Path(__file__).parents[1] / "courses" / "bounds"
 SPECS = {exercise.name: exercise.spec for exercise in catalog.exercises(COURSE)}
 POLYNOMIAL, RMS, PRODUCT, ONE_ROW = (SPECS[name] for name in sorted(SPECS))
+
+
+H100 = Multiprocessor(32, 2048, 32, 65536, 228 << 10, 1024, 128)
 
 
 def scored(spec: Spec, **changes: object) -> Spec:
@@ -50,10 +54,15 @@ def scored(spec: Spec, **changes: object) -> Spec:
         scored(RMS, bound="bandwidth", rows=4096),
         replace(POLYNOMIAL, flops=None),
         scored(POLYNOMIAL, dtype="int32"),
+        scored(POLYNOMIAL, bound="roofline", rows=4096),
+        replace(POLYNOMIAL, flops=None, scored=Scored(dtype="float32", bound="roofline")),
         scored(RMS, against=None),
         scored(RMS, against=COURSE / "gone.py"),
     ],
-    ids=["rows", "no flops", "no peak", "no file named", "no file"],
+    ids=[
+        *("rows", "no flops", "no peak", "rows of a roofline", "no flops of it"),
+        *("no file named", "no file"),
+    ],
 )
 def test_a_spec_that_lacks_what_its_bound_needs_is_broken(spec: Spec, snapshot: SnapshotAssertion):
     with pytest.raises(BrokenExercise) as caught:
@@ -97,6 +106,79 @@ def test_the_product_of_a_dtype_does_its_operations(monkeypatch: pytest.MonkeyPa
         [8192],
     )
     assert timed.work == 2 * 8192**3
+
+
+# -- the lower of two roofs
+
+
+class FakeRoof:
+    """A reference that has been measured; it says when it is closed."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate, self.roofs, self.closed = rate, (), False
+
+    def ceiling(self) -> float:
+        return self._rate
+
+    def close(self) -> None:
+        self.closed = True
+
+
+ROOFLINE = scored(POLYNOMIAL, bound="roofline")
+SLOTS = SimpleNamespace(spec=ROOFLINE, case=Case((1 << 20,), "float32"), least_bytes=8 << 20)
+SERVERS = SimpleNamespace(fork_server=lambda *_, **__: None)
+
+
+@pytest.mark.parametrize("bandwidth", [1e12, 3e12], ids=["memory", "arithmetic"])
+def test_the_reference_is_that_of_the_lower_roof(bandwidth: float, monkeypatch: pytest.MonkeyPatch):
+    """A degree of 256 makes 64 operations a byte, so 1 TB/s allow 64 TFLOP/s and 3 allow 192."""
+    memory, peak = FakeRoof(0.0), FakeRoof(100e12)
+
+    def moving(*_: object, work_per_byte: float) -> FakeRoof:
+        memory._rate = bandwidth * work_per_byte
+        return memory
+
+    monkeypatch.setattr(ceilings, "moving", moving)
+    monkeypatch.setattr(arithmetic, "reference", lambda *_: peak)
+    found = find_bound("roofline").reference(SLOTS, SERVERS, None)
+    other = memory if found is peak else peak
+    assert found is (memory if bandwidth == 1e12 else peak)
+    assert found.roofs == (("memory", bandwidth * 64), ("arithmetic", 100e12))
+    assert (found.closed, other.closed) == (False, True)
+
+
+def test_a_roof_that_cannot_be_measured_leaves_no_worker(monkeypatch: pytest.MonkeyPatch):
+    memory = FakeRoof(1e12)
+
+    def fails(*_: object) -> FakeRoof:
+        raise CannotGrade("The GPU is taken.", "Wait.")
+
+    monkeypatch.setattr(ceilings, "moving", lambda *_, **__: memory)
+    monkeypatch.setattr(arithmetic, "reference", fails)
+    with pytest.raises(CannotGrade):
+        find_bound("roofline").reference(SLOTS, SERVERS, None)
+    assert memory.closed
+
+
+@pytest.mark.parametrize(
+    ("share", "roofs"),
+    [(0.8, (640.0, 55.0)), (0.95, (640.0, 55.0)), (0.8, (10.0, 55.0)), (0.95, (10.0, 55.0))],
+    ids=["below the peak", "at the peak", "below memory", "as fast as memory"],
+)
+def test_the_report_says_which_roof_counts(
+    share: float, roofs: tuple[float, float], snapshot: SnapshotAssertion
+):
+    named = zip(("memory", "arithmetic"), roofs, strict=True)
+    both = tuple(Roof(name=name, rate=rate) for name, rate in named)
+    speed = timed("roofline", share=share, rate=share * min(roofs), roofs=both)
+    none = {"most_reads": None, "most_writes": None}
+    counted = [
+        Traffic(argument="x", reads=1.0, writes=0.0, **none),
+        Traffic(argument="out", reads=0.0, writes=1.0, **none),
+    ]
+    sizes = {"x": 1 << 26, "out": 1 << 26}
+    explained = find_bound("roofline").explain(speed, ROOFLINE, counted, sizes, (), H100)
+    assert (explained.limit, explained.explanation) == snapshot
 
 
 # -- another implementation
@@ -211,6 +293,7 @@ def test_figures_are_in_the_unit_of_the_bound(speed: Speed, snapshot: SnapshotAs
 
 
 def test_every_bound_has_its_own_words():
-    specs = (POLYNOMIAL, RMS, ONE_ROW, replace(POLYNOMIAL, scored=Scored(dtype="float32")))
+    moves = replace(POLYNOMIAL, scored=Scored(dtype="float32"))
+    specs = (POLYNOMIAL, ROOFLINE, RMS, ONE_ROW, moves)
     words = [(bound_of(spec).unit, bound_of(spec).held_to) for spec in specs]
     assert len(set(words)) == len(words)

@@ -80,3 +80,23 @@ def test_an_implementation_that_is_wrong_is_the_exercises_fault(tmp_path: Path, 
     result, step = checked(root, "02_rms", "kernel.py")
     assert (result.status, step.outcome) == (Status.ERROR, Outcome.ERROR)
     assert step.failure.message.startswith("The implementation that speed is compared with")
+
+
+@pytest.mark.parametrize(("degree", "roof"), [(2, "memory"), (256, "arithmetic")])
+def test_a_polynomial_is_held_to_the_lower_roof(tmp_path: Path, degree: int, roof: str):
+    """A degree of 2 makes half an operation a byte, 256 makes 64: the ridge lies between."""
+    root = shutil.copytree(COURSE, tmp_path / "course")
+    for folder in ("exercises", "solutions"):
+        for file in (root / folder / "01_polynomial").glob("*.py"):
+            file.write_text(
+                file.read_text()
+                .replace("DEGREE = 256", f"DEGREE = {degree}")
+                .replace("range(256)", f"range({degree})")
+                .replace('bound="arithmetic"', 'bound="roofline"')
+            )
+    _, step = checked(root, "01_polynomial", "kernel.py")
+    rates = {one.name: one.rate for one in step.speed.roofs}
+    assert min(rates, key=rates.get) == roof
+    assert step.speed.reference_rate == pytest.approx(rates[roof], rel=0.1)
+    assert 0.8 < step.speed.share < 1.6
+    assert f"{roof} is the lower roof" in step.speed.explanation[0]

@@ -6,11 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 from grader.model import BrokenExercise
-from grader.speed.bound import Bound, Reference
+from grader.speed.bound import Bound
 
 if TYPE_CHECKING:
     from grader.model import Spec
     from grader.sandbox import CudaArena, ForkServers
+    from grader.speed.reference_kernel import ReferenceKernel
     from grader.speed.slots import Slots
 
 # The edge of square matrices whose product lasts 1 to 3 ms on an H100: long enough to be timed, and
@@ -41,7 +42,7 @@ def _broken(slots: Slots, fault: str) -> BrokenExercise:
     )
 
 
-def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Reference:
+def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> ReferenceKernel:
     """Start the product of two random matrices of the scored dtype.
 
     cuBLAS computes float32 in float32: torch's TF32 stays off.
@@ -66,9 +67,9 @@ def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Refe
 def fault(spec: Spec) -> str | None:
     scored, _ = spec.timed
     if spec.flops is None:
-        return "the bound arithmetic needs `flops`: a function of a case to its operations"
+        return f"the bound {scored.bound} needs `flops`: a function of a case to its operations"
     if scored.dtype not in EDGES:
-        return f"the bound arithmetic is for {', '.join(EDGES)}, and not for {scored.dtype}"
+        return f"the bound {scored.bound} is for {', '.join(EDGES)}, and not for {scored.dtype}"
     return None
 
 

@@ -27,9 +27,10 @@ def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Refe
 
 
 def fault(spec: Spec) -> str | None:
-    if spec.timed[0].rows is None:
+    scored, _ = spec.timed
+    if scored.rows is None:
         return None
-    return "the bound bandwidth chooses the rows by the GPU's cache: leave out `rows` of `Scored`"
+    return f"the bound {scored.bound} takes the rows from the GPU: leave out `rows` of `Scored`"
 
 
 def explain(speed: Speed, *measured: Any) -> Speed:

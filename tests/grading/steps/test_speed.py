@@ -565,7 +565,7 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
 ):
     """A call of 1 GiB takes 1 ms, and the reference does twice as much in this time."""
     batch = BatchTime(window_s=0.017, claimed_s=0.016, available=GIB)
-    reference = SimpleNamespace(median_rate=lambda batches: rate, close=lambda: None)
+    reference = SimpleNamespace(median_rate=lambda batches: rate, close=lambda: None, roofs=())
     bound = replace(
         BOUND,
         unit="GB/s" if work > 1 else "calls/s",

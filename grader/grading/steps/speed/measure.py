@@ -28,6 +28,7 @@ from grader.model import (
     Launched,
     Memory,
     Outcome,
+    Roof,
     Spec,
     Speed,
     percent,
@@ -139,6 +140,7 @@ def _measure(
         latency_us=timed.latency[1] * 1e6,
         raised=correction(samples.evidence),
         clocks=_clocks(samples.readings),
+        roofs=tuple(Roof(name=name, rate=rate / bound.scale) for name, rate in reference.roofs),
     )
     measured = f"{speed.case}: {bound.rate_text(rate)}, {percent(speed.share)} of {bound.held_to}"
     noise = noise_cause(samples, timed.before, timed.after, others, bound.steady, bound.leeway)

@@ -1,0 +1,92 @@
+"""The bound `roofline`: the lower of what memory and arithmetic allow, both measured here.
+
+For work with I operations a byte, a GPU of bandwidth B and peak P allows min(I * B, P) operations a
+second: S. Williams, A. Waterman, D. Patterson, "Roofline", Communications of the ACM 52(4), 2009.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
+
+from grader.speed.bound import Bound, Reference
+from grader.speed.bounds import arithmetic
+
+if TYPE_CHECKING:
+    from grader.model import Limit, Spec, Speed
+    from grader.sandbox import CudaArena, ForkServers
+    from grader.speed.slots import Slots
+
+
+def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Reference:
+    """Measure both roofs, one after the other, and keep the reference of the lower one running."""
+    from grader import backends
+    from grader.speed import ceilings
+
+    per_byte = arithmetic.work(slots) / slots.least_bytes
+    fork_server = fork_servers.fork_server(backends.reference().name, "cuda", reference=True)
+    with ExitStack() as started:
+        memory = ceilings.moving(slots, fork_server, arena, work_per_byte=per_byte)
+        started.enter_context(closing(memory))
+        peak = arithmetic.reference(slots, fork_servers, arena)
+        started.enter_context(closing(peak))
+        rates = {"memory": memory.ceiling(), "arithmetic": peak.ceiling()}
+        lower, other = (memory, peak) if rates["memory"] < rates["arithmetic"] else (peak, memory)
+        lower.roofs = tuple(rates.items())
+        started.pop_all()
+    other.close()
+    return lower
+
+
+def fault(spec: Spec) -> str | None:
+    from grader.speed.bounds import bandwidth
+
+    return arithmetic.fault(spec) or bandwidth.fault(spec)
+
+
+def explain(speed: Speed, spec: Spec, *measured: Any) -> Speed:
+    """Add which roof is the lower one, and why the kernel is not nearer to it."""
+    from grader.speed.explanation import with_explanation
+
+    speed = with_explanation(speed, spec, *measured)
+    lower, other = sorted(speed.roofs, key=lambda roof: roof.rate)
+    assert speed.rate is not None, "this bound has rates"
+    operations = speed.rate * BOUND.scale * speed.time_ms / 1e3
+    allowed = (
+        f"At {operations / speed.bytes_moved:.3g} operations a byte {lower.name} is the lower "
+        f"roof: it allows {lower.rate:,.3g} {BOUND.unit}, and {other.name} {other.rate:,.3g}."
+    )
+    if lower.name == "memory":
+        return speed.model_copy(update={"explanation": (allowed, *speed.explanation)})
+    limit, sentence = _below_the_peak(speed, spec)
+    found = {"attainable": None, "limit": limit, "explanation": (allowed, sentence)}
+    return speed.model_copy(update=found)
+
+
+def _below_the_peak(speed: Speed, spec: Spec) -> tuple[Limit, str]:
+    from grader.model import Limit, percent
+    from grader.speed.explanation import shortfall
+
+    reached = f"{percent(speed.share)} of that"
+    if speed.share >= speed.great:
+        return Limit.NONE, f"Great: {reached}. Little is left to gain."
+    limit, advice = shortfall(spec, speed.resources)
+    return limit, (
+        f"The kernel reaches {reached}: let each operation be one that the result needs, and give "
+        f"a thread several elements, so that one does not wait for the other. Else {advice}"
+    )
+
+
+BOUND = Bound(
+    name="roofline",
+    unit="TFLOP/s",
+    scale=arithmetic.BOUND.scale,
+    work=arithmetic.work,
+    reference=reference,
+    rate_name="arithmetic",
+    measured_by="a copy of the same bytes, or the product of large matrices: whichever allows less",
+    held_to="the roofline",
+    # As for arithmetic, no share is impossible.
+    fault=fault,
+    explain=explain,
+)
