@@ -116,7 +116,7 @@ class Resources(Record):
 
 
 class Roof(Record):
-    """What one part of the GPU allows for a case: the lowest of them is the reference."""
+    """The most that one part of the GPU allows for a case; the lowest roof is the reference."""
 
     name: str
     rate: float = Field(description="work a second, in the bound's unit")
