@@ -15,6 +15,8 @@ from grader.authoring.verify import Verified
 from grader.course.catalog import Exercise
 from grader.model.results import parse_result
 
+pytestmark = pytest.mark.slow
+
 COURSES = Path(__file__).parents[1] / "courses"
 PASSED = parse_result((COURSES / "result.json").read_bytes())
 NAMES = [f"{n:02}_exercise" for n in range(1, 12)]

@@ -53,6 +53,7 @@ def message(source: str, arena: torch.Tensor, folder: Path) -> str | None:
 
 
 @pytest.mark.filterwarnings("ignore:Logical operators", "ignore:builtin max")
+@pytest.mark.slow
 def test_messages(
     arena: torch.Tensor,
     tmp_path: Path,

@@ -95,6 +95,7 @@ def test_both_sides_of_a_race_are_marked():
     assert [(row[0], row[1]) for row in lanes.accesses if row[3] == RACE] == [(1, 1), (2, 1)]
 
 
+@pytest.mark.slow
 @settings(max_examples=20)  # one of 40 programs with 20,000 lanes takes 0.2 s
 @given(st.integers(1, 40), st.sampled_from([1, 7, 1024, 20_000]), st.integers(1, 90))
 def test_a_report_has_an_end_whatever_a_kernel_does(programs: int, lanes: int, times: int):
