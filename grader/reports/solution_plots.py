@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import statistics
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import matplotlib
 from markupsafe import escape
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from grader.model import Count, Result, Speed, Traffic, counted, percent, printable
 from grader.speed import held_to
@@ -58,11 +59,13 @@ def plots(result: Result) -> list[Plot]:
     for step in result.steps:
         if step.speed:
             made.append(_share(step.speed))
+            sizes = [one for one in step.speed.sizes or (step.speed,) if _has_roofs(one)]
+            made += [_roofline(sizes)] if sizes else []
         if step.traffic:
             made.append(_traffic(step.traffic))
         if step.counts:
             made.append(_counts(step.counts))
-    order = ("share", "traffic", "counts")
+    order = ("share", "roofline", "traffic", "counts")
     return sorted(made, key=lambda plot: order.index(plot.name))
 
 
@@ -128,6 +131,53 @@ def _draw_gates(axes: Axes, speed: Speed) -> None:
             ha="right" if right else "left",
             va="center",
         )
+
+
+def _roofline(sizes: Sequence[Speed]) -> Plot:
+    """Draw operations a second against operations a byte: both roofs, and a point for each size."""
+    points = sorted((_operations_per_byte(one), one.rate or 0.0, one.case) for one in sizes)
+    rates = [{roof.name: roof.rate for roof in one.roofs} for one in sizes]
+    peak = statistics.median(each["arithmetic"] for each in rates)
+    slope = statistics.median(  # of the roof that memory makes: 1e12 bytes a second
+        each["memory"] / _operations_per_byte(one) for each, one in zip(rates, sizes, strict=True)
+    )
+    ridge = peak / slope
+    low, high = min(points[0][0], ridge) / 3, max(points[-1][0], ridge) * 3
+    figure, axes = _figure(5)
+    axes.loglog([low, ridge, high], [low * slope, peak, peak], color=ORANGE, linewidth=1.6)
+    for per_byte, rate, _ in points:
+        axes.plot([per_byte], [rate], "o", color=BLUE, markersize=7)
+        below = (per_byte, rate / 1.25)
+        axes.text(*below, f"{rate:,.3g}", color=INK, ha="left", va="top")
+    axes.text(ridge, peak * 1.12, f"arithmetic {peak:,.3g}", color=ORANGE)
+    axes.text(low * 1.1, peak / 1.8, f"memory {slope:,.3g} TB/s", color=ORANGE)
+    axes.set_xlim(low, high)
+    axes.set_ylim(low * slope / 1.5, peak * 2)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
+    axes.grid(color=LINE, linewidth=0.6)
+    axes.tick_params(which="both", colors=SOFT, length=3)
+    axes.set_xlabel("operations a byte")
+    axes.set_ylabel("TFLOP/s", color=SOFT)
+    shown = "; ".join(
+        f"{case}: {rate:,.3g} TFLOP/s at {per_byte:,.3g} operations a byte"
+        for per_byte, rate, case in points
+    )
+    alt = (
+        f"Roofline: memory allows {slope:,.3g} TB/s and arithmetic {peak:,.3g} TFLOP/s, which meet "
+        f"at {ridge:,.3g} operations a byte. {shown}."
+    )
+    return _plot("roofline", "Roofline", figure, alt)
+
+
+def _has_roofs(speed: Speed) -> bool:
+    positive = {roof.name for roof in speed.roofs if roof.rate > 0}
+    return positive >= {"memory", "arithmetic"} and (speed.rate or 0.0) > 0 and speed.time_ms > 0
+
+
+def _operations_per_byte(speed: Speed) -> float:
+    return (speed.rate or 0.0) * 1e12 * speed.time_ms / 1e3 / speed.bytes_moved
 
 
 def _traffic(traffic: Sequence[Traffic]) -> Plot:

@@ -380,6 +380,47 @@ def test_a_picture_says_in_words_what_it_shows(root):
     assert ">36 of 40</text>" in counts.svg
 
 
+def held_to_roofs(root):
+    """A kernel that does 0.5 and 64 operations a byte, in 1 ms and in 2."""
+    made = result(root)
+    (speed,) = [step["speed"] for step in made["steps"] if step["speed"]]
+    memory, arithmetic = (
+        speed | {"case": case, "bound": "roofline", "time_ms": ms, "rate": rate, "roofs": roofs}
+        for case, ms, rate, roofs in (
+            ("2 float32", 1.0, 1.5, ((2.0, 50.0))),
+            ("256 float32", 2.0, 40.0, ((256.0, 50.0))),
+        )
+    )
+    for one, operations in ((memory, 1.5e9), (arithmetic, 80e9)):
+        one["roofs"] = [
+            {"name": name, "rate": rate}
+            for name, rate in zip(("memory", "arithmetic"), one["roofs"], strict=True)
+        ]
+        one["bytes_moved"] = int(operations / (0.5 if one is memory else 64))
+    speed |= memory | {"sizes": [memory, arithmetic]}
+    return made
+
+
+def test_a_roofline_has_a_point_for_each_size(root):
+    share, roofline, _ = plots(parse_result(json.dumps(held_to_roofs(root))))
+    assert (share.name, roofline.title) == ("share", "Roofline")
+    assert roofline.alt == (
+        "Roofline: memory allows 4 TB/s and arithmetic 50 TFLOP/s, which meet at 12.5 operations a "
+        "byte. 2 float32: 1.5 TFLOP/s at 0.5 operations a byte; 256 float32: 40 TFLOP/s at 64 "
+        "operations a byte."
+    )
+    assert f"<title>{roofline.alt}</title>" in roofline.svg
+
+
+@pytest.mark.parametrize("rate", [0.0, None], ids=["zero", "absent"])
+def test_without_both_roofs_there_is_no_roofline(root, rate):
+    made = held_to_roofs(root)
+    for step in made["steps"]:
+        for size in step["speed"]["sizes"] if step["speed"] else ():
+            size["roofs"] = [] if rate is None else [one | {"rate": rate} for one in size["roofs"]]
+    assert [plot.name for plot in plots(parse_result(json.dumps(made)))] == ["share", "traffic"]
+
+
 def test_figures_are_those_of_the_very_file_and_the_newest(root):
     older = result(root, started_at="2026-11-01T00:00:00+00:00")
     newer = result(root, started_at="2026-11-02T01:00:00+02:00", seed=5)
