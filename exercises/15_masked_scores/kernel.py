@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 
 ROWS = 128  # queries of one program
-KEYS = 64  # keys of a tile
+BYTES = 128  # of one column of a tile of keys
 WARPS = 8  # groups of 32 threads that share one program's work
 LEAST = 16  # tl.dot sums over at least so many products
 LOG2E = 1.4426950408889634  # exp(x) is exp2(x * LOG2E)
@@ -44,13 +44,14 @@ def masked_scores_kernel(
     """Fill the weights of ROWS queries of one batch.
 
     `q_batch` is the distance from batch to batch and `q_stride` from row to row, in elements. WIDTH
-    is a power of two, at least d. `scale` is LOG2E / √d, so that exp2 of a score is its exponential.
+    is a power of two, at least d. With a `scale` of LOG2E / √d, exp2 takes the place of exp.
     """
     # Programs of one batch follow one another: they share its keys.
     blocks = tl.cdiv(queries, ROWS)
-    batch = (tl.program_id(0) // blocks).to(tl.int64)
-    rows = tl.program_id(0) % blocks * ROWS + tl.arange(0, ROWS)
-    width = tl.arange(0, WIDTH)
+    program = tl.program_id(0).to(tl.int64)
+    batch = program // blocks
+    rows = (program % blocks * ROWS + tl.arange(0, ROWS))[:, None]
+    width = tl.arange(0, WIDTH)[None, :]
     # TODO: load this program's queries, a tile of (ROWS, WIDTH)
     pass
 

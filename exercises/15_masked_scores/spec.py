@@ -310,7 +310,7 @@ SPEC = Spec(
     ),
     # More batches than a grid has programs along y.
     launched=Case((65_537, 1, 2, 3), "float32"),
-    largest=(300, 300, 128, 5_000),
+    largest=(300, 300, 128, 2_000),
     most_elements=2**18,
     inputs=inputs,
     reference=reference,

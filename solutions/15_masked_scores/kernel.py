@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 
 ROWS = 128  # queries of one program
-KEYS = 64  # keys of a tile
+BYTES = 128  # of one column of a tile of keys
 WARPS = 8  # groups of 32 threads that share one program's work
 LEAST = 16  # tl.dot sums over at least so many products
 LOG2E = 1.4426950408889634  # exp(x) is exp2(x * LOG2E)
@@ -44,18 +44,17 @@ def masked_scores_kernel(
     """Fill the weights of ROWS queries of one batch.
 
     `q_batch` is the distance from batch to batch and `q_stride` from row to row, in elements. WIDTH
-    is a power of two, at least d. `scale` is LOG2E / √d, so that exp2 of a score is its exponential.
+    is a power of two, at least d. With a `scale` of LOG2E / √d, exp2 takes the place of exp.
     """
     # Programs of one batch follow one another: they share its keys.
     blocks = tl.cdiv(queries, ROWS)
-    batch = (tl.program_id(0) // blocks).to(tl.int64)
-    rows = tl.program_id(0) % blocks * ROWS + tl.arange(0, ROWS)
-    width = tl.arange(0, WIDTH)
+    program = tl.program_id(0).to(tl.int64)
+    batch = program // blocks
+    rows = (program % blocks * ROWS + tl.arange(0, ROWS))[:, None]
+    width = tl.arange(0, WIDTH)[None, :]
     # BEGIN SOLUTION: load this program's queries, a tile of (ROWS, WIDTH)
-    here = (rows < queries)[:, None]
-    rows = rows.to(tl.int64)[:, None]
-    q_tile = q_ptr + batch * q_batch + rows * q_stride + width[None, :]
-    q = tl.load(q_tile, mask=here & (width < d)[None, :], other=0.0)
+    q_tile = q_ptr + batch * q_batch + rows * q_stride + width
+    q = tl.load(q_tile, mask=(rows < queries) & (width < d), other=0.0)
     # END SOLUTION
 
     # Pass 1: each query's maximum, and its sum of exponentials, over the keys so far.
@@ -64,11 +63,12 @@ def masked_scores_kernel(
     total = tl.zeros((ROWS,), tl.float32)
     shift = tl.zeros((ROWS,), tl.float32)
     for begin in range(0, keys, KEYS):
-        columns = (begin + tl.arange(0, KEYS)).to(tl.int64)
-        k_tile = k_ptr + batch * k_batch + columns[:, None] * k_stride + width[None, :]
-        k = tl.load(k_tile, mask=(columns < keys)[:, None] & (width < d)[None, :], other=0.0)
-        inside = here & (columns < keys)[None, :]
-        allowed = tl.load(mask_ptr + rows * mask_stride + columns[None, :], mask=inside, other=0)
+        lanes = (begin + tl.arange(0, KEYS)).to(tl.int64)
+        k_tile = k_ptr + batch * k_batch + lanes[:, None] * k_stride + width
+        k = tl.load(k_tile, mask=(lanes[:, None] < keys) & (width < d), other=0.0)
+        columns = lanes[None, :]
+        inside = (rows < queries) & (columns < keys)
+        allowed = tl.load(mask_ptr + rows * mask_stride + columns, mask=inside, other=False)
         # Without "ieee" a GPU multiplies float32 with the 10 bits of TF32.
         scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
         scores = tl.where(allowed, scores, float("-inf"))
@@ -84,15 +84,16 @@ def masked_scores_kernel(
     # BEGIN SOLUTION: compute the scores again, subtract the maximum, divide by the sum, store
     share = tl.where(total > 0.0, 1.0 / total, 0.0)
     for begin in range(0, keys, KEYS):
-        columns = (begin + tl.arange(0, KEYS)).to(tl.int64)
-        k_tile = k_ptr + batch * k_batch + columns[:, None] * k_stride + width[None, :]
-        k = tl.load(k_tile, mask=(columns < keys)[:, None] & (width < d)[None, :], other=0.0)
-        inside = here & (columns < keys)[None, :]
-        allowed = tl.load(mask_ptr + rows * mask_stride + columns[None, :], mask=inside, other=0)
+        lanes = (begin + tl.arange(0, KEYS)).to(tl.int64)
+        k_tile = k_ptr + batch * k_batch + lanes[:, None] * k_stride + width
+        k = tl.load(k_tile, mask=(lanes[:, None] < keys) & (width < d), other=0.0)
+        columns = lanes[None, :]
+        inside = (rows < queries) & (columns < keys)
+        allowed = tl.load(mask_ptr + rows * mask_stride + columns, mask=inside, other=False)
         scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
         scores = tl.where(allowed, scores, float("-inf"))
         weights = tl.exp2(scores - shift[:, None]) * share[:, None]
-        out_tile = out_ptr + batch * out_batch + rows * out_stride + columns[None, :]
+        out_tile = out_ptr + batch * out_batch + rows * out_stride + columns
         tl.store(out_tile, weights.to(out_ptr.dtype.element_ty), mask=inside)
     # END SOLUTION
 
@@ -124,7 +125,7 @@ def masked_scores(q: torch.Tensor, k: torch.Tensor, mask: torch.Tensor, out: tor
         d,
         LOG2E / d**0.5,
         ROWS=ROWS,
-        KEYS=KEYS,
+        KEYS=BYTES // q.element_size(),
         WIDTH=max(LEAST, triton.next_power_of_2(d)),
         num_warps=WARPS,
     )

@@ -184,7 +184,10 @@ def test_a_slot_that_serves_as_a_notebook_is_touched(name: str):
         used = view(arena.memory, refs[turn])
         part = max(1, used.numel() // 20)
         begin = int(torch.randint(used.numel() - part + 1, ()))
-        used.view(-1)[begin : begin + part] += 1
+        if used.dtype == torch.bool:
+            used.view(-1)[begin : begin + part].logical_not_()
+        else:
+            used.view(-1)[begin : begin + part] += 1
         if bool(used.isnan().all()):  # of a NaN an addition makes no other
             used.view(-1)[begin : begin + part] = 3
         assert not contents.untouched(), tensors[turn]
@@ -306,6 +309,21 @@ def test_small_inputs_come_at_once():
     (withheld_inputs,) = slots.fill(plan).pending
     assert withheld_inputs.memory.dtype == torch.bfloat16
     assert len(withheld_inputs.index) == CALLS * 9 * MAX_WITHHELD, "of each row of logits"
+
+
+def test_where_no_input_is_large_some_of_the_largest_come_late():
+    """Weights of queries and keys are far more than those: all of them could be computed before."""
+    whole = SPECS["15_masked_scores"]
+    spec = replace(whole, scored=replace(whole.scored, columns=(64, 4, 64)))
+    slots, arena = slots_of(spec)
+    assert max(slots.sizes[name] for name in ("q", "k", "mask")) * 16 <= slots.sizes["out"]
+    plan = slots.plan()
+    contents = slots.fill(plan)
+    do_all(spec, arena, plan.calls)
+    contents.complete()
+    assert not contents.outputs_right()
+    do_all(spec, arena, plan.calls)
+    assert contents.outputs_right()
 
 
 def test_of_large_whole_numbers_some_come_late():
