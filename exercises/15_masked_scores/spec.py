@@ -316,7 +316,7 @@ SPEC = Spec(
     reference=reference,
     tolerance=Tolerance(terms=lambda case: max(case.shape[2:]), magnitude=magnitude),
     pictured=Case((2, 3, 2, 70), "float32"),
-    counted=Case((2, 17, 5, 2_003), "bfloat16", pad=3),
+    counted=Case((2, 17, 5, 2_203), "bfloat16", pad=3),
     memory_budget=memory_budget,
     # Each score is two passes' work for a kernel, and one pass's here: d products and additions,
     # the scale, and of softmax the maximum, a subtraction, exp, addition and division.
@@ -331,7 +331,7 @@ SPEC = Spec(
         "scores is `tl.dot` of the queries, (ROWS, WIDTH), and of the keys turned by `tl.trans`, "
         "(WIDTH, KEYS). Load 0 beyond the last column of q and k: it adds nothing to a product.",
         "A forbidden key has the score -inf, and so has a lane beyond the last key: load the mask "
-        "with `other=0` there, and one `tl.where` forbids both. Scale before you forbid.",
+        "with `other=False` there, and one `tl.where` forbids both. Scale before you forbid.",
         "The first pass is that of 04_online_softmax, with one maximum and one sum for each of the "
         "queries: `tl.max(scores, axis=1)` has the shape (ROWS,), and `[:, None]` makes a column "
         "of it.",
