@@ -126,6 +126,10 @@ def _running(
     return highest, total
 
 
+def _right(total: Tensor, own: Tensor, old: Tensor, new: Tensor) -> Tensor:
+    return total * (old - new).exp() + own
+
+
 # Wrong ways to bring a running sum to a new maximum, each with what the hint says of it.
 RESCALED: Mapping[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
     "the sum so far stays as it was": lambda total, own, old, new: total + own,
@@ -142,16 +146,69 @@ def _masked_in_float32(inputs: Inputs) -> Tensor:
     return _scores(inputs).float().masked_fill(~inputs["mask"], INFINITE)
 
 
-def _rescaled(how: str, inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+def _rescaled(how: str, keys: int, inputs: Inputs) -> Mapping[str, Tensor]:
     scores = _masked_in_float32(inputs)
-    highest, total = _running(scores, lanes, RESCALED[how])
+    highest, total = _running(scores, keys, RESCALED[how])
     return {"out": ((scores - highest).exp() / total).masked_fill(~inputs["mask"], 0.0)}
 
 
-def _infinite_less_infinite(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+def _shares(scores: Tensor, highest: Tensor, total: Tensor) -> Mapping[str, Tensor]:
+    """Return the weights by any maximum and sum; where the sum is 0 they are 0."""
+    shift = highest.masked_fill(highest == INFINITE, 0.0)
+    return {"out": (scores - shift).exp() * (1 / total).masked_fill(total == 0, 0.0)}
+
+
+def _of_last_maximum(keys: int, inputs: Inputs) -> Mapping[str, Tensor]:
+    """Compute with the maximum of each tile in place of the highest so far."""
+    scores = _masked_in_float32(inputs)
+    highest = scores.new_full((*scores.shape[:-1], 1), INFINITE)
+    total = scores.new_zeros(highest.shape)
+    for tile in scores.split(keys, -1):
+        new = tile.amax(-1, keepdim=True)
+        shift = new.masked_fill(new == INFINITE, 0.0)
+        total = total * (highest - shift).exp() + (tile - shift).exp().sum(-1, keepdim=True)
+        highest = new
+    return _shares(scores, highest, total)
+
+
+def _without_last_tile(keys: int, inputs: Inputs) -> Mapping[str, Tensor]:
+    """Leave the keys of a tile that is not full out of the maximum and the sum."""
+    scores = _masked_in_float32(inputs)
+    highest = scores.new_full((*scores.shape[:-1], 1), INFINITE)
+    total = scores.new_zeros(highest.shape)
+    full = scores[..., : scores.shape[-1] // keys * keys]
+    if full.shape[-1]:
+        highest, total = _running(full, keys, _right)
+    return _shares(scores, highest, total)
+
+
+def _with_tail(keys: int, inputs: Inputs) -> Mapping[str, Tensor]:
+    """Count lanes beyond the last key as keys with a score of 0."""
+    scores = _masked_in_float32(inputs)
+    highest, beyond = scores.amax(-1, keepdim=True), -scores.shape[-1] % keys
+    if beyond:
+        highest = highest.clamp(min=0.0)
+    shift = highest.masked_fill(highest == INFINITE, 0.0)
+    total = (scores - shift).exp().sum(-1, keepdim=True) + beyond * (-shift).exp()
+    return _shares(scores, highest, total)
+
+
+def _in_tf32(inputs: Inputs) -> Mapping[str, Tensor]:
+    """Round q and k to the 11 significant bits of TF32, by Veltkamp's splitting."""
+    q, k = (inputs[name].float() for name in ("q", "k"))
+    short = {"q": q * 8193 - (q * 8193 - q), "k": k * 8193 - (k * 8193 - k)}
+    return reference({**inputs, **short})
+
+
+def _undivided(inputs: Inputs) -> Mapping[str, Tensor]:
+    scores = _masked_in_float32(inputs)
+    return _shares(scores, scores.amax(-1, keepdim=True), scores.new_ones(1))
+
+
+def _infinite_less_infinite(keys: int, inputs: Inputs) -> Mapping[str, Tensor]:
     """Subtract the maximum of a query that has seen no key yet: its sum is NaN from then on."""
     scores = _masked_in_float32(inputs)
-    unseen = (scores[..., :lanes] == INFINITE).all(-1, keepdim=True)
+    unseen = (scores[..., :keys] == INFINITE).all(-1, keepdim=True)
     return {"out": reference(inputs)["out"].masked_fill(unseen, float("nan"))}
 
 
@@ -174,10 +231,56 @@ def _without_keys(inputs: Inputs) -> Mapping[str, Tensor]:
     return {"out": blind.expand(reference(inputs)["out"].shape)}
 
 
+Lines = tuple[str, ...]  # regular expressions
+
 SCALE = (r"scale|sqrt|\*\* ?-?0\.5", r"dot\(")
 FORBIDS = (r"where\(.*(allowed|mask|seen)", r"load\(.*mask_ptr", r"load\(.*mask")
 SUBTRACTS = (r"exp2?\(.*-", r"= tl\.maximum\(")
 DIVIDES = (r"1(\.0)? / |/ (total|sums?|l)\b", r"exp2?\(.*-")
+
+TILES = (16, 32, 64, 128)  # keys of a tile, for mistakes whose outputs depend on them
+
+# Of tiles: cause, hint, outputs by the keys of a tile and the inputs, and the lines.
+OF_TILES: tuple[tuple[str, str, Callable[[int, Inputs], Mapping[str, Tensor]], Lines], ...] = (
+    (
+        "rescale",
+        "A query whose keys so far were all forbidden has a maximum of -inf, and -inf - -inf is "
+        "NaN. Subtract 0 there instead.",
+        _infinite_less_infinite,
+        SUBTRACTS,
+    ),
+    (
+        "last_block_kept",
+        "The maximum is that of the last tile alone. Compare the tile's maximum with the highest "
+        "so far.",
+        _of_last_maximum,
+        (r"= tl\.max\(",),
+    ),
+    (
+        "tail",
+        "Keys of the last tile, which is not full, are missing in the sum: go over all keys.",
+        _without_last_tile,
+        (r"range\(.*//",),
+    ),
+    (
+        "masked_lanes",
+        "Lanes beyond the last key count in the sum: their products are 0, and exp(0) is 1. Forbid "
+        "them as the mask forbids keys.",
+        _with_tail,
+        (r"load\(mask_ptr", *FORBIDS),
+    ),
+    *(
+        (
+            "rescale",
+            f"The running sum is not brought to a new maximum: {how}. When the maximum grows from "
+            "old to new, multiply the sum so far by exp(old - new), and then add the tile's "
+            "exp(score - new).",
+            partial(_rescaled, how),
+            (r"total = .*exp|total = total|\+=.*exp|= .*\w+ *[*+].*exp",),
+        )
+        for how in RESCALED
+    ),
+)
 
 MISTAKES = (
     Mistake(
@@ -185,7 +288,7 @@ MISTAKES = (
         hint="Only queries that may see no key are wrong. Their weights are 0: neither NaN, which "
         "0 / 0 and -inf - -inf give, nor equal shares.",
         only=_without_keys,
-        near=DIVIDES,
+        near=(r"where\(.*-\s*(1e\d|\d{4})", *DIVIDES),
     ),
     *(
         Mistake(cause=cause, hint=hint, reference=partial(_of_scores, changed), near=SCALE)
@@ -232,7 +335,7 @@ MISTAKES = (
         reference=lambda inputs: {
             "out": _scores(inputs).softmax(-1).masked_fill(~inputs["mask"], 0.0)
         },
-        near=FORBIDS,
+        near=(r"where\(.*(inside|columns <)", *FORBIDS),
     ),
     Mistake(
         cause="formula",
@@ -250,22 +353,22 @@ MISTAKES = (
         near=(r"tl\.max\(", *SUBTRACTS),
     ),
     Mistake(
-        cause="rescale",
-        hint="A query whose keys so far were all forbidden has a maximum of -inf, and "
-        "-inf - -inf is NaN. Subtract 0 there instead.",
-        blocked=_infinite_less_infinite,
-        near=SUBTRACTS,
+        cause="factor",
+        hint="The exponentials are right and not divided: each is divided by the sum of its query.",
+        reference=_undivided,
+        near=(r"exp2?\(.*\n*.*store", r"store\("),
+    ),
+    Mistake(
+        cause="precision",
+        hint="The products are those of TF32: float32 numbers lose 13 binary digits. Call tl.dot "
+        'with input_precision="ieee".',
+        reference=_in_tf32,
+        near=(r"dot\((?!.*ieee)",),
     ),
     *(
-        Mistake(
-            cause="rescale",
-            hint=f"The running sum is not brought to a new maximum: {how}. When the maximum grows "
-            "from old to new, multiply the sum so far by exp(old - new), and then add the tile's "
-            "exp(score - new).",
-            blocked=partial(_rescaled, how),
-            near=(r"total = .*exp|\+=.*exp|= .*\w+ *[*+].*exp",),
-        )
-        for how in RESCALED
+        Mistake(cause=cause, hint=hint, reference=partial(wrong, keys), near=near)
+        for cause, hint, wrong, near in OF_TILES
+        for keys in TILES
     ),
 )
 
@@ -304,6 +407,7 @@ SPEC = Spec(
         Case((1, 4, 127, 515), "float32", draw="ties", pad=1),
         Case((1, 128, 64, 64), "float32"),
         Case((2, 21, 128, 70), "float16", draw="constant", pad=2),
+        Case((1, 256, 3, 33), "float16", draw="integers"),
         Case((1, 3, 2, 10_007), "bfloat16", draw="ties"),
         Case((2, 300, 6, 130), "float32", pad=1),
         Case((4_099, 2, 3, 5), "bfloat16"),

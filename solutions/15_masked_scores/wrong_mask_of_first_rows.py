@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 
 ROWS = 128
-BYTES = 128
+KEYS = {2: 64, 4: 32}
 WARPS = 8
 LEAST = 16
 LOG2E = 1.4426950408889634
@@ -96,7 +96,7 @@ def masked_scores(q: torch.Tensor, k: torch.Tensor, mask: torch.Tensor, out: tor
         d,
         LOG2E / d**0.5,
         ROWS=ROWS,
-        KEYS=BYTES // q.element_size(),
+        KEYS=KEYS[q.element_size()],
         WIDTH=max(LEAST, triton.next_power_of_2(d)),
         num_warps=WARPS,
     )

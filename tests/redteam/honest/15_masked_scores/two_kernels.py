@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 
 ROWS = 128
-BYTES = 128
+KEYS = {2: 64, 4: 32}
 WARPS = 8
 LEAST = 16
 LOG2E = 1.4426950408889634
@@ -112,7 +112,7 @@ def masked_scores(q: torch.Tensor, k: torch.Tensor, mask: torch.Tensor, out: tor
     batch, queries, d = q.shape
     keys = k.shape[1]
     stats = torch.empty((batch, queries, 2), dtype=torch.float32, device=q.device)
-    blocks, size = triton.cdiv(queries, ROWS), BYTES // q.element_size()
+    blocks, size = triton.cdiv(queries, ROWS), KEYS[q.element_size()]
     statistics_kernel[(batch * blocks,)](
         q,
         k,
