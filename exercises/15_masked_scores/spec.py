@@ -194,10 +194,12 @@ def _with_tail(keys: int, inputs: Inputs) -> Mapping[str, Tensor]:
 
 
 def _in_tf32(inputs: Inputs) -> Mapping[str, Tensor]:
-    """Round q and k to the 11 significant bits of TF32, by Veltkamp's splitting."""
-    q, k = (inputs[name].float() for name in ("q", "k"))
-    short = {"q": q * 8193 - (q * 8193 - q), "k": k * 8193 - (k * 8193 - k)}
-    return reference({**inputs, **short})
+    """Drop all but the 11 significant bits of q and k that TF32 has."""
+    parts = {name: inputs[name].frexp() for name in ("q", "k")}
+    short = {name: (part.mantissa * 2**11).trunc() / 2**11 for name, part in parts.items()}
+    return reference(
+        {**inputs, **{name: short[name].ldexp(parts[name].exponent) for name in short}}
+    )
 
 
 def _undivided(inputs: Inputs) -> Mapping[str, Tensor]:
@@ -214,15 +216,21 @@ def _infinite_less_infinite(keys: int, inputs: Inputs) -> Mapping[str, Tensor]:
 
 def _maximum_of_all(inputs: Inputs) -> Mapping[str, Tensor]:
     """Subtract the maximum over all keys: exponentials of the allowed ones may all be 0."""
-    scores = _scores(inputs).float()
-    powers = (scores - scores.amax(-1, keepdim=True)).exp().masked_fill(~inputs["mask"], 0.0)
-    return {"out": powers / powers.sum(-1, keepdim=True)}
+    scores, highest = _masked_in_float32(inputs), _scores(inputs).float().amax(-1, keepdim=True)
+    return _shares(scores, highest, (scores - highest).exp().sum(-1, keepdim=True))
 
 
 def _of_scores(changed: Callable[[Tensor, int], Tensor], inputs: Inputs) -> Mapping[str, Tensor]:
     """Return the weights of other scores; `changed` gets the right ones and d."""
     scores = changed(_scores(inputs), inputs["q"].shape[-1])
     return {"out": _weights(scores, inputs["mask"])}
+
+
+def _mask_of_first_rows(rows: int, inputs: Inputs) -> Mapping[str, Tensor]:
+    """Take the first rows of the mask for each block of so many queries."""
+    mask = inputs["mask"]
+    again = mask[:rows].repeat(-(-len(mask) // rows), 1)[: len(mask)]
+    return reference({**inputs, "mask": again})
 
 
 def _without_keys(inputs: Inputs) -> Mapping[str, Tensor]:
@@ -238,14 +246,14 @@ FORBIDS = (r"where\(.*(allowed|mask|seen)", r"load\(.*mask_ptr", r"load\(.*mask"
 SUBTRACTS = (r"exp2?\(.*-", r"= tl\.maximum\(")
 DIVIDES = (r"1(\.0)? / |/ (total|sums?|l)\b", r"exp2?\(.*-")
 
-TILES = (16, 32, 64, 128)  # keys of a tile, for mistakes whose outputs depend on them
+TILES = (16, 32, 64, 128)  # keys or queries, for mistakes whose outputs depend on them
 
 # Of tiles: cause, hint, outputs by the keys of a tile and the inputs, and the lines.
 OF_TILES: tuple[tuple[str, str, Callable[[int, Inputs], Mapping[str, Tensor]], Lines], ...] = (
     (
         "rescale",
         "A query whose keys so far were all forbidden has a maximum of -inf, and -inf - -inf is "
-        "NaN. Subtract 0 there instead.",
+        "NaN: subtract 0 there instead. Of a query without any key the sum is 0, and 0 / 0 is NaN.",
         _infinite_less_infinite,
         SUBTRACTS,
     ),
@@ -269,6 +277,12 @@ OF_TILES: tuple[tuple[str, str, Callable[[int, Inputs], Mapping[str, Tensor]], L
         _with_tail,
         (r"load\(mask_ptr", *FORBIDS),
     ),
+    (
+        "block_index",
+        "Each block of queries has the first rows of the mask: its rows are those of the queries.",
+        _mask_of_first_rows,
+        (r"load\(mask_ptr",),
+    ),
     *(
         (
             "rescale",
@@ -283,13 +297,6 @@ OF_TILES: tuple[tuple[str, str, Callable[[int, Inputs], Mapping[str, Tensor]], L
 )
 
 MISTAKES = (
-    Mistake(
-        cause="formula",
-        hint="Only queries that may see no key are wrong. Their weights are 0: neither NaN, which "
-        "0 / 0 and -inf - -inf give, nor equal shares.",
-        only=_without_keys,
-        near=(r"where\(.*-\s*(1e\d|\d{4})", *DIVIDES),
-    ),
     *(
         Mistake(cause=cause, hint=hint, reference=partial(_of_scores, changed), near=SCALE)
         for cause, hint, changed in (
@@ -369,6 +376,13 @@ MISTAKES = (
         Mistake(cause=cause, hint=hint, reference=partial(wrong, keys), near=near)
         for cause, hint, wrong, near in OF_TILES
         for keys in TILES
+    ),
+    Mistake(
+        cause="formula",
+        hint="Only queries that may see no key are wrong. Their weights are 0: neither NaN, which "
+        "0 / 0 and -inf - -inf give, nor equal shares.",
+        only=_without_keys,
+        near=(r"where\(.*-\s*(1e\d|\d{4})", *DIVIDES),
     ),
 )
 
