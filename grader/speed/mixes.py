@@ -68,6 +68,16 @@ def large(slot: Sequence[Placed]) -> list[Placed]:
     return sorted(chosen, key=lambda placed: order.index(placed.argument.role))
 
 
+def withheld_from(slot: Sequence[Placed]) -> list[Placed]:
+    """Return the inputs from which elements are withheld: the large ones, or else the largest.
+
+    Where an output is far larger than all inputs, as a product of vectors is, no input is large.
+    """
+    inputs = [placed for placed in slot if placed.argument.role != "out"]
+    chosen = [placed for placed in large(slot) if placed.argument.role != "out"]
+    return chosen or sorted(inputs, key=lambda placed: placed.view.nbytes)[-1:]
+
+
 def _flat(offset: int, length: int) -> TensorRef:
     return TensorRef("flat", offset, (length,), (1,), "float32")
 

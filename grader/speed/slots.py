@@ -31,7 +31,7 @@ from grader.correctness import (
 from grader.model import Argument, Case, Spec, small
 from grader.sandbox import Call, Placed, Poison, place
 from grader.speed.bound import ReferenceCalls
-from grader.speed.mixes import large, stream_on
+from grader.speed.mixes import stream_on, withheld_from
 from grader.speed.scored_case import arguments, growing, spare_rows, usually_needed
 from grader.speed.spot_checks import Canary, SlotContents, SpotCheck, random_spot_check
 from grader.speed.withheld_inputs import PendingInput, Withheld, withhold, write_placeholders
@@ -208,9 +208,9 @@ class Slots:
     def _withhold(
         self, inputs: dict[str, Tensor | float], drawn: Sequence[Tensor], slot: Sequence[Placed]
     ) -> dict[str, Withheld]:
-        """Choose elements of each large input, which changes for it and becomes contiguous."""
+        """Choose elements of some inputs, which change for it and become contiguous."""
         chosen = {}
-        for placed in large(slot):
+        for placed in withheld_from(slot):
             value = inputs.get(placed.argument.name)
             if isinstance(value, Tensor):
                 if not (any(value is one for one in drawn) and _owns_memory(value, inputs)):

@@ -16,6 +16,7 @@ from grader.correctness import dtypes as correctness_dtypes
 from grader.correctness.dtypes import bits
 from grader.correctness.inputs import with_layout
 from grader.course import catalog
+from grader.model.arguments import reads, writes
 from grader.model.cases import Case
 from grader.model.exercise import Spec
 from grader.model.messages import TensorRef
@@ -133,6 +134,9 @@ def test_destinations_take_form_and_dtype_from_the_spec():
     device = torch.device("cpu")
     out = destinations(SOFTMAX, {"x": x}, device)["out"]
     assert (out.shape, out.dtype, out.stride()) == (x.shape, x.dtype, (11, 1))
+    wide = replace(SOFTMAX, arguments=(reads("x"), writes("out", like="x", shape=(3, 7))))
+    out = destinations(wide, {"x": x}, device)["out"]  # rows as far apart as those of x, and 2 more
+    assert (out.shape, out.dtype, out.stride()) == ((3, 7), x.dtype, (13, 1))
     filled = destinations(ROW_SUM, {"x": x, "count": count}, device)
     assert (filled["out"].dtype, filled["out"].shape) == (torch.float32, (3,))
     assert torch.equal(filled["count"], count)

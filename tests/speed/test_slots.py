@@ -184,7 +184,10 @@ def test_a_slot_that_serves_as_a_notebook_is_touched(name: str):
         used = view(arena.memory, refs[turn])
         part = max(1, used.numel() // 20)
         begin = int(torch.randint(used.numel() - part + 1, ()))
-        used.view(-1)[begin : begin + part] += 1
+        if used.dtype == torch.bool:
+            used.view(-1)[begin : begin + part].logical_not_()
+        else:
+            used.view(-1)[begin : begin + part] += 1
         if bool(used.isnan().all()):  # of a NaN an addition makes no other
             used.view(-1)[begin : begin + part] = 3
         assert not contents.untouched(), tensors[turn]
@@ -306,6 +309,25 @@ def test_small_inputs_come_at_once():
     (withheld_inputs,) = slots.fill(plan).pending
     assert withheld_inputs.memory.dtype == torch.bfloat16
     assert len(withheld_inputs.index) == CALLS * 9 * MAX_WITHHELD, "of each row of logits"
+
+
+def test_where_no_input_is_large_some_of_the_largest_come_late():
+    """Weights of queries and keys are far more than those: all of them could be computed before."""
+    whole = SPECS["15_masked_scores"]
+    spec = replace(whole, scored=replace(whole.scored, columns=(64, 4, 64)))
+    slots, arena = slots_of(spec)
+    assert max(slots.sizes[name] for name in ("q", "k", "mask")) * 16 <= slots.sizes["out"]
+    plan = slots.plan()
+    contents = slots.fill(plan)
+    do_all(spec, arena, plan.calls)
+    outputs = [check.memory[check.index].clone() for check in contents.spot_checks]
+    contents.complete()
+    for check, output in zip(contents.spot_checks, outputs, strict=True):
+        check.memory[check.index] = output
+        # Weights of queries that see one key, or none, are as before.
+        assert 1 - check.share_right() > 0.5
+    do_all(spec, arena, plan.calls)
+    assert contents.outputs_right()
 
 
 def test_of_large_whole_numbers_some_come_late():
@@ -718,6 +740,15 @@ def test_the_ceiling_reads_and_writes_like_the_exercise(
             assert (ref.dtype, ref.strides) == ("float32", (1,))
             assert ref.shape == (scored_case(spec, rows).elements * itemsize // 4,)
             view(arena.memory, ref)  # lies in the arena
+
+
+def test_where_no_input_is_large_the_ceiling_only_writes():
+    whole = SPECS["15_masked_scores"]
+    spec = replace(whole, scored=replace(whole.scored, columns=(256, 4, 256)))
+    slots, _ = slots_of(spec, rows=40)
+    ceiling = slots.stream()
+    assert (ceiling.entry.name, ceiling.entry.parameters) == ("write_one", ("out",))
+    assert ceiling.work == slots.sizes["out"]
 
 
 def test_the_ceiling_warms_up_on_a_megabyte_of_the_slot_that_it_comes_to_last():

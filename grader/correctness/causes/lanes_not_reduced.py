@@ -19,7 +19,9 @@ def explain(evidence: Evidence) -> Explanation | None:
         for loop in (node for node in ast.walk(kernel) if isinstance(node, ast.For)):
             for name, line, how in _collected(kernel, loop):
                 used = _first_use(kernel, loop, name)
-                if used and _goes_along_a_row(kernel, loop) and not _is_reduced(kernel, name):
+                lanes = _lanes_at_first(kernel, name, loop)
+                along = _goes_along_a_row(kernel, loop, lanes)
+                if used and along and not _is_reduced(kernel, name):
                     return Explanation(
                         f"{evidence.quoted(line)} keeps one number a lane in {name}, and no line "
                         f"reduces the lanes to one number: do so with tl.{how}({name}, axis=0), "
@@ -35,7 +37,7 @@ def _collected(kernel: ast.FunctionDef, loop: ast.For) -> Iterator[tuple[str, in
     inside = [node for node in ast.walk(loop) if isinstance(node, ast.Assign | ast.AugAssign)]
     for node in inside:
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        if not isinstance(target, ast.Name) or not _begins_as_block(kernel, target.id, loop):
+        if not isinstance(target, ast.Name) or not _lanes_at_first(kernel, target.id, loop):
             continue
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
             yield target.id, node.lineno, "sum"
@@ -47,18 +49,23 @@ def _collected(kernel: ast.FunctionDef, loop: ast.For) -> Iterator[tuple[str, in
                 yield target.id, node.lineno, last_name(value.func)[:3]
 
 
-def _begins_as_block(kernel: ast.FunctionDef, name: str, loop: ast.For) -> bool:
-    """Say whether a name begins with one axis: `tl.zeros((BLOCK,), tl.float32)`."""
+def _lanes_at_first(kernel: ast.FunctionDef, name: str, loop: ast.For) -> str:
+    """Return BLOCK for `tl.zeros((BLOCK,), tl.float32)`; nothing for what has another form."""
     first = [each for each in assigned(kernel, name) if each.lineno < loop.lineno]
     value = getattr(first[-1], "value", None) if first else None
     if not isinstance(value, ast.Call) or last_name(value.func) not in ("zeros", "full"):
-        return False
+        return ""
     shape = value.args[0] if value.args else None
-    return isinstance(shape, ast.Tuple | ast.List) and len(shape.elts) == 1
+    if not isinstance(shape, ast.Tuple | ast.List) or len(shape.elts) != 1:
+        return ""
+    return ast.unparse(shape.elts[0])
 
 
-def _goes_along_a_row(kernel: ast.FunctionDef, loop: ast.For) -> bool:
-    """Say whether a turn's lanes go on where those of the turn before ended: `start + lanes`."""
+def _goes_along_a_row(kernel: ast.FunctionDef, loop: ast.For, size: str) -> bool:
+    """Say whether a turn's lanes go on where those of the turn before ended: `start + lanes`.
+
+    Only lanes of this size count. A sum for each row of a tile has as many as there are rows.
+    """
     if not isinstance(loop.target, ast.Name):
         return False
     turn = loop.target.id
@@ -70,7 +77,7 @@ def _goes_along_a_row(kernel: ast.FunctionDef, loop: ast.For) -> bool:
         if not isinstance(node, ast.BinOp) or turn not in names_in(node):
             continue
         parts = terms(kernel, node, (turn,))
-        lanes = {part.lanes for part in parts if part.lanes is not None}
+        lanes = {part.lanes for part in parts if part.lanes == size}
         begins = [part.factors for part in parts if turn in part.factors]
         if (begins == [(turn,)] and apart in lanes) or any(lanes & set(each) for each in begins):
             return True

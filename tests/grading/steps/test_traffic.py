@@ -80,6 +80,8 @@ def solution(exercise: Exercise, *changes: tuple[str, str]) -> str:
             {"dout": (1, 0), "gate": (1, 0), "up": (1, 0), "dgate": (0, 1), "dup": (0, 1)},
         ),
         ("11_sin_cos", {"x": (1, 0), "sin_out": (0, 1), "cos_out": (0, 1)}),
+        # Two batches share the mask, and each reads it in two passes.
+        ("15_masked_scores", {"q": (1, 0), "k": (2, 0), "mask": (4, 0), "out": (0, 1)}),
     ],
 )
 def test_a_solution_moves_what_its_lesson_says(counted, name: str, expected: dict):
