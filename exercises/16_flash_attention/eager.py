@@ -3,9 +3,7 @@
 import torch
 
 
-def flash_attention(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor
-) -> None:
+def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor) -> None:
     """Fills out with causal attention of each head."""
     # Only for four dimensions torch takes its fused kernels: a batch of one comes first.
     four = (one.unsqueeze(0) for one in (q, k, v))

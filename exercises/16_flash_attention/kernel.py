@@ -13,8 +13,8 @@ import torch
 import triton
 import triton.language as tl
 
-QUERIES = 128  # queries of a program
-KEYS = 64  # keys that a program takes at a time
+# Queries of a program, and keys that it takes at a time, by the bytes of a number.
+TILES = {2: (128, 64), 4: (64, 16)}
 WARPS = 8  # groups of 32 threads that share one program's work
 LEAST = 16  # extent of a tile that tl.dot multiplies, at least
 LOG2_E = math.log2(math.e)
