@@ -59,7 +59,7 @@ def flash_attention_kernel(
             if diagonal:
                 places = mask_ptr + queries[:, None].to(tl.int64) * tokens + keys[None, :]
                 there = (queries < tokens)[:, None] & (keys < tokens)[None, :]
-                seen_keys = tl.load(places, mask=there, other=1)
+                seen_keys = tl.load(places, mask=there, other=0)
                 scores = tl.where(seen_keys > 0, scores, float("-inf"))
             higher = tl.maximum(highest, tl.max(scores, axis=1))
             powers = tl.exp2(scores - higher[:, None])
