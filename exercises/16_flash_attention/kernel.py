@@ -47,9 +47,7 @@ def flash_attention_kernel(
     pass
 
 
-def flash_attention(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor
-) -> None:
+def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor) -> None:
     """Fill `out` with causal attention: each token mixes the values of the tokens up to itself.
 
     All four are (heads, tokens, dimension), of one dtype. In each, all tokens lie equally far
