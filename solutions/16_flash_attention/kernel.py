@@ -56,10 +56,10 @@ def flash_attention_kernel(
     highest = tl.full((QUERIES,), float("-inf"), tl.float32)
     total = tl.zeros((QUERIES,), tl.float32)
     mixed = tl.zeros((QUERIES, DIMENSION), tl.float32)
-    # Keys before `seen` come before all queries. Only the blocks after that need a mask.
+    # Keys before `seen` come before all queries. Only the blocks from there to `end` need a mask.
     seen = first // KEYS * KEYS
     end = tl.minimum(first + QUERIES, tokens)
-    for diagonal in tl.static_range(2):
+    for diagonal in tl.static_range(2):  # from 0 to `seen`, then from `seen` to `end`
         for begin in range(seen * diagonal, seen + (end - seen) * diagonal, KEYS):
             keys = begin + tl.arange(0, KEYS)
             k_rows = (start + keys)[None, :]
