@@ -37,6 +37,8 @@ def _collected(kernel: ast.FunctionDef, loop: ast.For) -> Iterator[tuple[str, in
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         if not isinstance(target, ast.Name) or not _begins_as_block(kernel, target.id, loop):
             continue
+        if _is_of_tile(loop, node.value):
+            continue
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
             yield target.id, node.lineno, "sum"
         elif isinstance(node, ast.Assign) and target.id in names_in(node.value):
@@ -45,6 +47,29 @@ def _collected(kernel: ast.FunctionDef, loop: ast.For) -> Iterator[tuple[str, in
                 yield target.id, node.lineno, "sum"
             elif isinstance(value, ast.Call) and last_name(value.func) in ("maximum", "minimum"):
                 yield target.id, node.lineno, last_name(value.func)[:3]
+
+
+def _is_of_tile(loop: ast.For, value: ast.expr) -> bool:
+    """Say whether a value was reduced along a tile's second axis: each lane is a row then."""
+    names = names_in(value)
+    parts = [
+        node.value
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id in names for target in node.targets)
+    ]
+    return any(
+        last_name(call.func) in REDUCTIONS and _axis(call) not in ("", "0", "None")
+        for part in (value, *parts)
+        for call in ast.walk(part)
+        if isinstance(call, ast.Call) and last_name(call.func) != "dot"
+    )
+
+
+def _axis(call: ast.Call) -> str:
+    """Return the axis of a reduction as it is written; empty without one."""
+    named = [each.value for each in call.keywords if each.arg == "axis"]
+    return next((ast.unparse(each) for each in [*named, *call.args[1:2]]), "")
 
 
 def _begins_as_block(kernel: ast.FunctionDef, name: str, loop: ast.For) -> bool:
