@@ -16,7 +16,14 @@ from grader.model.cases import DRAWS, Case, Draw
 from grader.model.errors import BrokenExercise, UsageError
 from grader.model.instructions import Instructions, faults_of
 from grader.model.randomness import Randomness
-from grader.model.scored import Gates, Scored, faults_of_scored, small
+from grader.model.scored import (
+    MOST_OPERATIONS,
+    Gates,
+    Scored,
+    faults_of_scored,
+    halved,
+    small,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -287,13 +294,19 @@ class Spec(BaseSpec):
     def sample_case(self) -> Case:
         """One row of the scored case, small enough for any machine; else the counted case.
 
-        Where a tensor without rows is large, as a matrix of weights is, the largest extents are
-        halved until the case is small.
+        Where a tensor without rows is large, as a matrix of weights is, or a row takes many
+        operations, the largest extents are halved until the case is small.
         """
         if self.scored is None:
             return self.counted
         extents = small(self.scored.extents)
-        return Case((1, *extents) if extents else (65_536,), self.scored.dtype)
+        if not extents:
+            return Case((65_536,), self.scored.dtype)
+        case = Case((1, *extents), self.scored.dtype)
+        while self.flops is not None and self.flops(case) > MOST_OPERATIONS and max(extents) > 1:
+            extents = halved(extents)
+            case = replace(case, shape=(1, *extents))
+        return case
 
     @property
     def signature(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 MOST_SAMPLED = 2**20  # elements of a row of the sample case
+MOST_OPERATIONS = 2**28  # of a call with the sample case, by the spec's `flops`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +69,15 @@ class Scored:
 
 def small(extents: tuple[int, ...]) -> tuple[int, ...]:
     """Halve the largest extent until a row of these has at most MOST_SAMPLED elements."""
-    halved = list(extents)
-    while math.prod(halved) > MOST_SAMPLED:
-        halved[halved.index(max(halved))] //= 2
-    return tuple(halved)
+    while math.prod(extents) > MOST_SAMPLED:
+        extents = halved(extents)
+    return extents
+
+
+def halved(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Halve the largest extent, the first of several."""
+    most = extents.index(max(extents))
+    return (*extents[:most], extents[most] // 2, *extents[most + 1 :])
 
 
 def faults_of_scored(scored: tuple[Scored, ...]) -> Iterator[str]:

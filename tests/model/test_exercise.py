@@ -121,6 +121,15 @@ def test_a_sample_case_is_small(columns: int | tuple[int, ...] | None, shape: tu
     assert spec.sample_case.shape == shape
 
 
+def test_a_sample_case_takes_few_operations():
+    """A row of attention has 4,096 x 4,096 scores: simulated in three dtypes they took a minute."""
+    scored = Scored(dtype="float32", columns=(128, 4_096))
+    spec = replace(SPEC, scored=scored, flops=lambda case: 2 * case.elements * case.shape[-1])
+    assert spec.sample_case.shape == (1, 128, 1_024)
+    hopeless = replace(spec, flops=lambda case: 2**29)
+    assert hopeless.sample_case.shape == (1, 1, 1)
+
+
 def test_an_exercise_without_a_scored_case_is_not_timed(snapshot: SnapshotAssertion):
     with pytest.raises(UsageError) as caught:
         _ = replace(SPEC, scored=None, gates=None).timed

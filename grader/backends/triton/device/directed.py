@@ -21,7 +21,7 @@ _OVERFLOW = Fraction(2) ** 1024 - Fraction(2) ** 970  # from here on float64 is 
 
 def rounded(exact: Exact, nearest: Tensor, operands: Sequence[Tensor], to: Direction) -> Tensor:
     """Return the results of `exact` rounded in a direction; `nearest` are those to the nearest."""
-    shape = torch.broadcast_shapes(nearest.shape, *(each.shape for each in operands))
+    shape = np.broadcast_shapes(nearest.shape, *(each.shape for each in operands))
     columns = [each.expand(shape).reshape(-1).tolist() for each in operands]
     found = nearest.expand(shape).reshape(-1)
     numbers = found.numpy().copy()

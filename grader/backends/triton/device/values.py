@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -131,7 +132,7 @@ def joined(values: Sequence[Value], counts: Sequence[int]) -> Value:
     def concatenated(parts: Sequence[Tensor]) -> Tensor:
         if all(part is parts[0] for part in parts) and parts[0].shape[0] == 1:
             return parts[0]
-        shape = torch.broadcast_shapes(*(part.shape[1:] for part in parts))
+        shape = np.broadcast_shapes(*(part.shape[1:] for part in parts))
         wide = [part.expand(n, *shape) for part, n in zip(parts, counts, strict=True)]
         return torch.cat(wide)
 
@@ -147,7 +148,8 @@ def _rows(value: Tensor, rows: Tensor) -> Tensor:
 def _scattered(rows: Sequence[Tensor], parts: Sequence[Tensor], count: int) -> Tensor:
     if parts[0].shape[0] == 1 and all(part is parts[0] for part in parts):
         return parts[0]
-    shape = torch.broadcast_shapes(*(part.shape[1:] for part in parts))
+    # torch.broadcast_shapes would import sympy, which takes half a second.
+    shape = np.broadcast_shapes(*(part.shape[1:] for part in parts))
     result = torch.empty((count, *shape), dtype=parts[0].dtype)
     for row, part in zip(rows, parts, strict=True):
         result[row] = part

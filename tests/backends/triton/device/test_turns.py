@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,3 +113,20 @@ def test_a_wait_with_an_end_is_no_deadlock(gpu: Gpu) -> None:
     flag, out = torch.zeros(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
     gpu.launch(wait_a_while, (1,), flag, out)
     assert out.item() == 50
+
+
+def test_joining_shapes_imports_no_sympy():
+    """torch.broadcast_shapes imports it, which takes each forked device half a second."""
+    code = (
+        "import sys, torch\n"
+        "from grader.backends.triton.device import values\n"
+        "one, wide = torch.zeros(1, 1), torch.ones(2, 4)\n"
+        "rows = torch.tensor([0]), torch.tensor([1, 2])\n"
+        "assert values.merged([(rows[0], one), (rows[1], wide)], 3).shape == (3, 4)\n"
+        "assert values.joined([one, wide], [1, 2]).shape == (3, 4)\n"
+        "print('sympy' in sys.modules)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout
+    assert said.split() == ["False"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -148,7 +149,7 @@ def _access(
     for place, extent, stride in zip(places, extents, descriptor.strides, strict=True):
         addresses = addresses + place * spread(stride) * dtype.itemsize
         inside = inside & (place >= 0) & (place < spread(extent))
-    shape = torch.broadcast_shapes(*(place.shape[1:] for place in places))
+    shape = np.broadcast_shapes(*(place.shape[1:] for place in places))
     return Access(
         kind=kind,
         addresses=addresses.expand(-1, *shape),
