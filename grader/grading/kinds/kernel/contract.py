@@ -30,7 +30,7 @@ def _arguments(spec: Spec) -> Iterator[tuple[str, str]]:
         shape = f", shape {argument.shape}" if argument.shape else ""
         if callable(argument.shape):
             shape = ", of a shape that follows from the inputs'"
-        like = f", shape of {argument.like}" if argument.like else ""
+        like = f", shape of {argument.like}" if argument.like and not argument.shape else ""
         dtype = f", {argument.dtype}" if argument.dtype else ""
         role = SEED if argument.seeds else _ROLES[argument.role]
         yield argument.name, f"{role}{shape}{like}{dtype}"
