@@ -16,7 +16,7 @@ ROW_BYTES = 512  # of a row of that tile: 256 columns of 16 bits, or 128 of floa
 STEP_BYTES = 128  # of a row of a that is loaded at a time: 64 terms of 16 bits, or 32 of float32
 GROUP = 16  # rows of tiles that are filled side by side
 WARPS = 8  # groups of 32 threads that share one program's work
-STAGES = 3  # tiles that are on their way, or in use, at the same time
+STAGES = 3  # pairs of tiles that are on their way, or in use, at the same time
 
 
 @triton.jit
