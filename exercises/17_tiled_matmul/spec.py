@@ -13,6 +13,7 @@ from grader.spec import (
     Draw,
     Gates,
     Inputs,
+    Mistake,
     Scored,
     Spec,
     Tolerance,
@@ -62,6 +63,67 @@ def memory_budget(case: Case) -> int:
     """
     m, k, n = case.shape
     return max(32 << 20, max(m * k, k * n, m * n) * ITEMSIZE[case.dtype] // 100)
+
+
+def _in_tf32(inputs: Inputs) -> Mapping[str, Tensor]:
+    """Drop the last 13 of the 23 digits behind the point of each factor."""
+    import torch
+
+    a, b = (
+        (inputs[name].float().view(torch.int32) & ~0x1FFF).view(torch.float32).double()
+        for name in ("a", "b")
+    )
+    return {"out": a @ b}
+
+
+def _of_terms(inputs: Inputs, terms: slice) -> Mapping[str, Tensor]:
+    """Add up some of the terms and no others."""
+    return {"out": inputs["a"][:, terms] @ inputs["b"][terms]}
+
+
+def _whole_steps(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    return _of_terms(inputs, slice(len(inputs["b"]) // lanes * lanes))
+
+
+def _first_step(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    return _of_terms(inputs, slice(lanes))
+
+
+def _last_step(inputs: Inputs, lanes: int) -> Mapping[str, Tensor]:
+    return _of_terms(inputs, slice((len(inputs["b"]) - 1) // lanes * lanes, None))
+
+
+LOOP = r"\bin (tl\.)?(static_)?range\("
+MISTAKES = (
+    Mistake(
+        cause="precision",
+        hint="float32 is multiplied in TF32, which drops the last 13 of 23 digits. Multiply with "
+        'input_precision="ieee".',
+        reference=_in_tf32,
+        near=(r"\bdot\(", r"\bsum\("),
+    ),
+    Mistake(
+        cause="tail",
+        hint="The last terms are missing, which fill no whole step. Let the loop go on to k, and "
+        "mask what lies beyond.",
+        blocked=_whole_steps,
+        near=(LOOP + r".*//", LOOP),
+    ),
+    Mistake(
+        cause="first_block_only",
+        hint="The first step of terms is multiplied, and no other: a loop must go along all k of "
+        "them.",
+        blocked=_first_step,
+        near=(LOOP, r"\bdot\("),
+    ),
+    Mistake(
+        cause="last_block_kept",
+        hint="Only the product of the last step is stored. Add each product to the sums of those "
+        "before: tl.dot takes them as its third argument.",
+        blocked=_last_step,
+        near=(r"\bdot\(",),
+    ),
+)
 
 
 SPEC = Spec(
@@ -139,4 +201,5 @@ SPEC = Spec(
         "as many programs as out has columns of tiles. Within it, the remainder by the group's "
         "height goes down, and the quotient goes to the right. The last group may be lower.",
     ),
+    mistakes=MISTAKES,
 )

@@ -54,7 +54,7 @@ def matmul_kernel(
 
 def tiled_matmul(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
     (m, k), n = a.shape, b.shape[1]
-    columns, terms = ROW_BYTES // a.element_size(), k
+    columns, terms = ROW_BYTES // a.element_size(), max(k, 16)
     programs = triton.cdiv(m, ROWS) * triton.cdiv(n, columns)
     matmul_kernel[(programs,)](
         *(a, b, out, m, k, n, a.stride(0), b.stride(0), out.stride(0)),
