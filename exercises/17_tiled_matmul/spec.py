@@ -177,6 +177,8 @@ SPEC = Spec(
     inputs=inputs,
     reference=reference,
     tolerance=Tolerance(terms=lambda case: case.shape[1], magnitude=magnitude, exact=("integers",)),
+    # Two tiles of out, and two steps along the terms.
+    pictured=Case((130, 34, 3), "float32", draw="integers"),
     counted=Case(COUNTED, "bfloat16", pad=3),
     # Of a the most bytes, so that a copy of it is seen to grow with the rows.
     memory_counted=Case((256, 300, 64), "bfloat16", pad=3),
