@@ -260,15 +260,20 @@ def _rounded(evidence: Evidence, missing: Tensor, kernel: ast.FunctionDef | None
 
 
 def _sizes_work(evidence: Evidence, line: int) -> bool:
-    """Say whether a line makes a grid or the bound of a loop."""
+    """Say whether a line makes a grid or the bound of a loop.
+
+    A number that a kernel's helper returns is mostly a place, such as that of a program's tile.
+    """
     if line in grid_lines(evidence.text):
         return True
     function = evidence.text.around(line)
     if function is None:
         return False
     text = evidence.text.text(line)
-    if text.startswith(("for ", "while ", "return ")):
+    if text.startswith(("for ", "while ")):
         return True
+    if text.startswith("return "):
+        return function not in evidence.text.kernels
     statement = re.match(r"(\w+)\s*=", text)
     if statement is None:
         return False

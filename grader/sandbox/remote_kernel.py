@@ -314,9 +314,10 @@ def _destination(
             source.shape, source.stride(), dtype=source.dtype, device=device
         ).copy_(source)
     shape, dtype = argument.shape_for(inputs), output_dtype(argument, inputs)
-    if shape is not None and argument.like is None:
+    if argument.like is None:
+        assert shape is not None
         return torch.zeros(shape, dtype=dtype, device=device)
-    like = inputs[argument.like or ""]
+    like = inputs[argument.like]
     assert isinstance(like, Tensor)
     pad = like.stride(-2) - like.shape[-1] if like.ndim > 1 else 0
     # A row stride other than the input's: a kernel that uses one for both is wrong.

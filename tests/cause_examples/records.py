@@ -221,6 +221,8 @@ SHOWN: dict[str, tuple[str, Make] | tuple[str, Make, int]] = {
         lambda x: x.half().float(), "x = tl.load(x_ptr).to(tl.float16)"), 3),
     "bfloat16 on the way": ("precision", rounded(
         lambda x: x.bfloat16().float(), "x = tl.load(x_ptr).to(tl.bfloat16)"), 3),
+    "sums in the dtype of a pointer": ("precision", rounded(
+        lambda x: x.half().float(), "x = tl.zeros((8,), out_ptr.dtype.element_ty)"), 3),
     "a tree that ends at 1": ("tree_ends_early off_by_one", tree("h > 1"), 4),
     "a tree that ends at 2": ("tree_ends_early off_by_one", tree("h >= 2", last="h >>= 1"), 4),
     "places in the block": ("block_index", traced(first_right(4))),
@@ -252,6 +254,8 @@ NEAR: dict[str, tuple[str, Make]] = {
         BELOW, lambda x: filled(-x.abs(), 0.0).amax(-1), host="kernel[(n // 8,)](x, out)")),
     "float16 in a comment": ("precision", rounded(
         lambda x: x.half().float(), "x = tl.load(x_ptr)  # no float16")),
+    "a store in the dtype of a pointer": ("precision", rounded(
+        lambda x: x.half().float(), "x = x.to(out_ptr.dtype.element_ty)")),
     "float16, and far off": ("precision", rounded(
         lambda x: x * 3, "x = tl.load(x_ptr).to(tl.float16)")),
     "float16 elsewhere": ("precision", made(

@@ -133,7 +133,16 @@ OWN = "i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)"
 ENOUGH = "grid = ((n + 8 - 1) // 8,)"
 
 
-def unwritten(first: int, length: int, offsets: str, grid: str, programs: int) -> Evidence:
+HELPER = """
+@triton.jit
+def place_of(number, across):
+    return number // across, number % across
+"""
+
+
+def unwritten(
+    first: int, length: int, offsets: str, grid: str, programs: int, more: str = ""
+) -> Evidence:
     """The elements from `first` on are never written, by so many programs of 8 lanes."""
 
     def kernel(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -146,7 +155,7 @@ def unwritten(first: int, length: int, offsets: str, grid: str, programs: int) -
         SPEC,
         kernel,  # type: ignore[arg-type]
         (length,),
-        source=GRID.format(offsets=offsets, grid=grid),
+        source=GRID.format(offsets=offsets, grid=grid) + more,
         uses=[use(4, "read", "x", marks, lanes=8), use(4, "write", "out", marks, lanes=8)],
         grid=(programs, 1, 1),
     )
@@ -180,6 +189,7 @@ GAPS = {
     "rounded up by cdiv": unwritten(
         8, 13, OWN, "half = 16 // 2; grid = (triton.cdiv(n, half),)", 2
     ),
+    "a place that a kernel's helper returns": unwritten(8, 13, OWN, ENOUGH, 2, HELPER),
     "half a block further on": unwritten(
         5, 13, "i = tl.program_id(0) * 4 + tl.arange(0, BLOCK)", ENOUGH, 2
     ),

@@ -31,6 +31,12 @@ def test_a_contract_reads_like_this(snapshot: SnapshotAssertion):
     assert contract.contract(exercise, 80).plain == snapshot
 
 
+def test_an_output_of_a_shape_of_its_own_is_not_said_to_have_another_one_s():
+    """`like` is where it takes its dtype from, and the padding of its rows."""
+    shown = contract.contract(catalog.find(COURSES.parents[1], "17_tiled_matmul")).plain
+    assert "  out     filled by the kernel, of a shape that follows from the inputs'\n" in shown
+
+
 def test_budgets_say_whose_counts_they_hold_down(snapshot: SnapshotAssertion):
     puzzle = catalog.Exercise(COURSES / "counted" / "puzzles" / "p01_transpose")
     assert contract.contract(puzzle).plain == snapshot

@@ -143,6 +143,15 @@ def test_destinations_take_form_and_dtype_from_the_spec():
     assert filled["count"].data_ptr() != count.data_ptr()
 
 
+def test_an_output_of_a_shape_of_its_own_has_padded_rows_where_its_model_has():
+    """A product of matrices has the rows of one factor and the columns of the other."""
+    product = writes("out", like="x", shape=lambda inputs: (len(inputs["x"]), 7))
+    spec = replace(SOFTMAX, arguments=(reads("x"), product))
+    x = with_layout(torch.ones(3, 5, dtype=torch.float16), pad=4, offset=1)
+    out = destinations(spec, {"x": x}, torch.device("cpu"))["out"]
+    assert (out.shape, out.dtype, out.stride()) == ((3, 7), torch.float16, (13, 1))
+
+
 # -- the pattern in outputs that nobody wrote
 
 

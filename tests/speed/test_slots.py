@@ -129,7 +129,18 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
 def test_what_was_computed_before_the_last_inputs_came_is_wrong(name: str, share: float):
     """A stream that waits on the GPU for a slot to be filled could compute it, and be done."""
     spec = small(SPECS[name], 4096)
-    slots, arena = slots_of(spec, None if spec.scored.columns else 300_000)
+    assert_stale(spec, None if spec.scored.columns else 300_000, share)
+
+
+def test_of_a_product_of_matrices_little_outlives_the_last_inputs():
+    """Each row of a, and each row of b, changes in its largest element, and with it all sums."""
+    spec = SPECS["17_tiled_matmul"]
+    assert_stale(replace(spec, scored=replace(spec.scored, columns=(256, 256))), 64, 1.0)
+
+
+def assert_stale(spec: Spec, rows: int | None, share: float) -> None:
+    """Assert that most of what is computed before the last inputs came is wrong."""
+    slots, arena = slots_of(spec, rows)
     plan = slots.plan()
     contents = slots.fill(plan)
     do_all(spec, arena, plan.calls)
