@@ -60,9 +60,9 @@ def _parts(inputs: Inputs) -> Iterator[tuple[slice, Tensor]]:
 
 
 def _later(scores: Tensor, ahead: int = 1) -> Tensor:
-    """Mark the keys that lie `ahead` tokens or more behind the query, (tokens, tokens)."""
-    token = scores.new_ones(scores.shape[-1]).cumsum(0)
-    return token >= token.unsqueeze(-1) + ahead
+    """Mark the keys that lie `ahead` tokens or more behind the query, (queries, keys)."""
+    query, key = (scores.new_ones(extent).cumsum(0) for extent in scores.shape[-2:])
+    return key >= query.unsqueeze(-1) + ahead
 
 
 def _causal(scores: Tensor) -> Tensor:
@@ -84,15 +84,15 @@ def reference(inputs: Inputs) -> Mapping[str, Tensor]:
 def _longest(inputs: Inputs) -> Tensor:
     """Return a bound of each query's scores, and of the sums of their absolute terms.
 
-    That is |q| times the largest |k| so far, by the inequality of Cauchy and Schwarz, over
+    That is |q| times the largest |k| of the head, by the inequality of Cauchy and Schwarz, over
     √dimension; (heads, tokens, 1).
     """
     q, k = (inputs[name].square().sum(-1, keepdim=True).sqrt() for name in ("q", "k"))
-    return q * k.cummax(1).values / math.sqrt(inputs["q"].shape[-1])
+    return q * k.amax(1, keepdim=True) / math.sqrt(inputs["q"].shape[-1])
 
 
 def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """Errors of float32, with N = |q| times the largest |k| so far, over √dimension.
+    """Errors of float32, with N = |q| times the largest |k| of the head, over √dimension.
 
     A score is a sum of absolute terms up to N. A share p changes by p times the errors of its
     score, of the sum of exponentials and of the argument of exp: p * (1 + 4 N). The product passes
@@ -136,20 +136,52 @@ def _powers(scores: Tensor) -> Tensor:
     return (masked - masked.amax(-1, keepdim=True)).exp()
 
 
-def _later_too(scores: Tensor) -> Tensor:
-    return scores.softmax(-1)
+def _earlier_hidden(scores: Tensor) -> Tensor:
+    """Return shares of the keys from the query's own on."""
+    return scores.masked_fill(~_later(scores, 0), float("-inf")).softmax(-1)
 
 
-def _one_too_far(scores: Tensor) -> Tensor:
-    return scores.masked_fill(_later(scores, 2), float("-inf")).softmax(-1)
+# Wrong masks: the cause, the hint, and the shares of the scores.
+MASKS: tuple[tuple[str, str, Callable[[Tensor], Tensor]], ...] = (
+    (
+        "formula",
+        "The mask is missing: a query also sees the keys of later tokens.",
+        lambda scores: scores.softmax(-1),
+    ),
+    (
+        "off_by_one",
+        "A query sees one key too many, that of the next token: it sees keys up to its own.",
+        lambda scores: scores.masked_fill(_later(scores, 2), float("-inf")).softmax(-1),
+    ),
+    (
+        "off_by_one",
+        "A query does not see the key of its own token. The first query then sees none.",
+        lambda scores: scores.masked_fill(_later(scores, 0), float("-inf")).softmax(-1),
+    ),
+    (
+        "formula",
+        "The mask is turned round: a query sees the keys from its own on, and none before.",
+        _earlier_hidden,
+    ),
+    (
+        "formula",
+        "Keys of later tokens have the score 0, whose exponential counts in the sum. Their score "
+        "is -infinity.",
+        lambda scores: scores.masked_fill(_later(scores), 0.0).softmax(-1),
+    ),
+)
+BLOCKS = (16, 32, 64, 128)  # keys that a program may take at a time
 
 
-def _without_itself(scores: Tensor) -> Tensor:
-    return scores.masked_fill(_later(scores, 0), float("-inf")).softmax(-1)
-
-
-def _masked_by_zero(scores: Tensor) -> Tensor:
-    return scores.masked_fill(_later(scores), 0.0).softmax(-1)
+def _masked(shares: Callable[[Tensor], Tensor], keys: int, inputs: Inputs) -> Mapping[str, Tensor]:
+    """Compute attention with keys and values of 0 behind the last token, up to whole blocks."""
+    v, tokens = inputs["v"], inputs["v"].shape[1]
+    out = v.new_zeros(v.shape)
+    for part, scores in _parts(inputs):
+        wide = scores.new_zeros((*scores.shape[:-1], tokens + -tokens % keys))
+        wide[..., :tokens] = scores
+        out[part] = shares(wide)[..., :tokens] @ v[part]
+    return {"out": out}
 
 
 def _earlier(scores: Tensor) -> Tensor:
@@ -160,9 +192,10 @@ def _one_head_for_all(name: str, inputs: Inputs) -> Mapping[str, Tensor]:
     return reference({**inputs, name: inputs[name][:1].expand(inputs[name].shape)})
 
 
-def _running(
-    inputs: Inputs, lanes: int, shrunk: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-) -> Mapping[str, Tensor]:
+Shrunk = Callable[["Tensor", "Tensor"], tuple["Tensor | float", "Tensor | float"]]
+
+
+def _running(inputs: Inputs, lanes: int, shrunk: Shrunk) -> Mapping[str, Tensor]:
     """Return the outputs of a loop over blocks of keys that rescales in another way.
 
     `shrunk` gets exp(old maximum - new maximum) and its inverse, and returns the factors of the
@@ -189,6 +222,36 @@ def _running(
 NEAR_SCALE = (r"scale", r"sqrt\(")
 NEAR_MASK = (r"where\(", r"<=|>=")
 NEAR_RESCALE = (r"exp2?\(\w+ - \w+\)", r"mixed|acc", r"dot\(")
+# Wrong ways to rescale: the cause, the hint, what shrinks sum and output, and the lines.
+RESCALED: tuple[tuple[str, str, Shrunk, tuple[str, ...]], ...] = (
+    (
+        "rescale",
+        "The running output is not brought to a new maximum: multiply it by exp(old - new), as the "
+        "running sum, before you add the next block.",
+        lambda factor, inverse: (factor, 1.0),
+        NEAR_RESCALE,
+    ),
+    (
+        "rescale",
+        "The running sum is not brought to a new maximum: multiply it by exp(old - new), as the "
+        "running output, before you add the next block.",
+        lambda factor, inverse: (1.0, factor),
+        NEAR_RESCALE,
+    ),
+    (
+        "rescale",
+        "Sum and output are not brought to a new maximum: multiply both by exp(old - new) before "
+        "you add the next block.",
+        lambda factor, inverse: (1.0, 1.0),
+        NEAR_RESCALE,
+    ),
+    (
+        "rescale",
+        "Sum and output are multiplied by exp(new - old), the inverse of what they need.",
+        lambda factor, inverse: (inverse, inverse),
+        NEAR_RESCALE,
+    ),
+)
 MISTAKES = (
     Mistake(
         cause="factor",
@@ -223,30 +286,15 @@ MISTAKES = (
         reference=partial(_attention, _powers),
         near=(r"store\(out", r"store\("),
     ),
-    Mistake(
-        cause="formula",
-        hint="The mask is missing: a query also sees the keys of later tokens.",
-        reference=partial(_attention, _later_too),
-        near=(*NEAR_MASK, r"dot\("),
-    ),
-    Mistake(
-        cause="off_by_one",
-        hint="A query sees one key too many, that of the next token: it sees keys up to its own.",
-        reference=partial(_attention, _one_too_far),
-        near=NEAR_MASK,
-    ),
-    Mistake(
-        cause="off_by_one",
-        hint="A query does not see the key of its own token. The first query then sees none.",
-        reference=partial(_attention, _without_itself),
-        near=NEAR_MASK,
-    ),
-    Mistake(
-        cause="formula",
-        hint="Keys of later tokens have the score 0, whose exponential counts in the sum. Their "
-        "score is -infinity.",
-        reference=partial(_attention, _masked_by_zero),
-        near=NEAR_MASK,
+    *(
+        Mistake(
+            cause=cause,
+            hint=hint,
+            reference=partial(_masked, shares, keys),
+            near=(*NEAR_MASK, r"dot\("),
+        )
+        for cause, hint, shares in MASKS
+        for keys in (1, *BLOCKS)
     ),
     Mistake(
         cause="transposed",
@@ -264,32 +312,15 @@ MISTAKES = (
         )
         for name in ("q", "k", "v")
     ),
-    Mistake(
-        cause="rescale",
-        hint="The running output is not brought to a new maximum: multiply it by exp(old - new), "
-        "as the running sum, before you add the next block.",
-        blocked=partial(_running, shrunk=lambda factor, inverse: (factor, 1.0)),
-        near=NEAR_RESCALE,
-    ),
-    Mistake(
-        cause="rescale",
-        hint="The running sum is not brought to a new maximum: multiply it by exp(old - new), as "
-        "the running output, before you add the next block.",
-        blocked=partial(_running, shrunk=lambda factor, inverse: (1.0, factor)),
-        near=NEAR_RESCALE,
-    ),
-    Mistake(
-        cause="rescale",
-        hint="Sum and output are not brought to a new maximum: multiply both by exp(old - new) "
-        "before you add the next block.",
-        blocked=partial(_running, shrunk=lambda factor, inverse: (1.0, 1.0)),
-        near=NEAR_RESCALE,
-    ),
-    Mistake(
-        cause="rescale",
-        hint="Sum and output are multiplied by exp(new - old), the inverse of what they need.",
-        blocked=partial(_running, shrunk=lambda factor, inverse: (inverse, inverse)),
-        near=NEAR_RESCALE,
+    *(
+        Mistake(
+            cause=cause,
+            hint=hint,
+            reference=partial(_running, lanes=keys, shrunk=shrunk),
+            near=near,
+        )
+        for cause, hint, shrunk, near in RESCALED
+        for keys in BLOCKS
     ),
 )
 
