@@ -98,7 +98,10 @@ def magnitude(inputs: Inputs, expected: Mapping[str, Tensor]) -> Mapping[str, Te
     score, of the sum of exponentials and of the argument of exp: p * (1 + 4 N). The product passes
     these errors on with |v|, and adds up terms of the same size.
     """
-    return {"out": (1 + 4 * _longest(inputs)) * _mixed(inputs, inputs["v"].abs(), _causal)}
+    sizes = _mixed(inputs, inputs["v"].abs(), _causal)
+    # A right output is never larger. That of a mistake may be, and rounds likewise.
+    sizes = sizes.maximum(expected["out"].abs())
+    return {"out": (1 + 4 * _longest(inputs)) * sizes}
 
 
 def intermediate(
@@ -222,36 +225,18 @@ def _running(inputs: Inputs, lanes: int, shrunk: Shrunk) -> Mapping[str, Tensor]
 NEAR_SCALE = (r"scale", r"sqrt\(")
 NEAR_MASK = (r"where\(", r"<=|>=")
 NEAR_RESCALE = (r"exp2?\(\w+ - \w+\)", r"mixed|acc", r"dot\(")
-# Wrong ways to rescale: the cause, the hint, what shrinks sum and output, and the lines.
-RESCALED: tuple[tuple[str, str, Shrunk, tuple[str, ...]], ...] = (
-    (
-        "rescale",
-        "The running output is not brought to a new maximum: multiply it by exp(old - new), as the "
-        "running sum, before you add the next block.",
-        lambda factor, inverse: (factor, 1.0),
-        NEAR_RESCALE,
+# Wrong ways to rescale, each with what shrinks sum and output.
+RESCALED: Mapping[str, Shrunk] = {
+    "The running output is not brought to a new maximum: multiply it by exp(old - new), as the "
+    "running sum, before you add the next block.": lambda factor, inverse: (factor, 1.0),
+    "The running sum is not brought to a new maximum: multiply it by exp(old - new), as the "
+    "running output, before you add the next block.": lambda factor, inverse: (1.0, factor),
+    "Sum and output are not brought to a new maximum: multiply both by exp(old - new) before you "
+    "add the next block.": lambda factor, inverse: (1.0, 1.0),
+    "Sum and output are multiplied by exp(new - old), the inverse of what they need.": (
+        lambda factor, inverse: (inverse, inverse)
     ),
-    (
-        "rescale",
-        "The running sum is not brought to a new maximum: multiply it by exp(old - new), as the "
-        "running output, before you add the next block.",
-        lambda factor, inverse: (1.0, factor),
-        NEAR_RESCALE,
-    ),
-    (
-        "rescale",
-        "Sum and output are not brought to a new maximum: multiply both by exp(old - new) before "
-        "you add the next block.",
-        lambda factor, inverse: (1.0, 1.0),
-        NEAR_RESCALE,
-    ),
-    (
-        "rescale",
-        "Sum and output are multiplied by exp(new - old), the inverse of what they need.",
-        lambda factor, inverse: (inverse, inverse),
-        NEAR_RESCALE,
-    ),
-)
+}
 MISTAKES = (
     Mistake(
         cause="factor",
@@ -314,12 +299,12 @@ MISTAKES = (
     ),
     *(
         Mistake(
-            cause=cause,
+            cause="rescale",
             hint=hint,
             reference=partial(_running, lanes=keys, shrunk=shrunk),
-            near=near,
+            near=NEAR_RESCALE,
         )
-        for cause, hint, shrunk, near in RESCALED
+        for hint, shrunk in RESCALED.items()
         for keys in BLOCKS
     ),
 )
