@@ -114,9 +114,11 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
         ("05_swiglu", 2 / SAMPLED_COLUMNS),
         ("06_cross_entropy", 1.0),
         # Late elements are large: of a large negative x the output is 0, of others a clamped one,
-        # as before they came. Some 40 % show.
-        ("08_gptoss_swiglu", SAMPLED_WITHHELD / SAMPLED_ELEMENTS / 2),
-        ("09_swiglu_backward", 3 / SAMPLED_COLUMNS),
+        # as before they came. Mostly 40 % show, and rarely 20 %.
+        ("08_gptoss_swiglu", SAMPLED_WITHHELD / SAMPLED_ELEMENTS / 4),
+        # Where the gate is far below 0, both outputs are 0 whatever came late: in 40 runs 2.4 to 3
+        # of the late elements of a row showed.
+        ("09_swiglu_backward", 2 / SAMPLED_COLUMNS),
         # Of two sums below 0 both outputs are 0: half of the late elements show, at least.
         ("10_mul_add_relu", SAMPLED_WITHHELD / SAMPLED_ELEMENTS),
         ("12_fused_mse", 0.5),
