@@ -22,6 +22,7 @@ from grader.model.scored import (
     Scored,
     faults_of_scored,
     halved,
+    sample_rows,
     small,
 )
 
@@ -292,20 +293,22 @@ class Spec(BaseSpec):
 
     @property
     def sample_case(self) -> Case:
-        """One row of the scored case, small enough for any machine; else the counted case.
+        """One row of the scored case, or many short ones; else the counted case.
 
-        Where a tensor without rows is large, as a matrix of weights is, or a row takes many
-        operations, the largest extents are halved until the case is small.
+        It is small enough for any machine. Where a tensor without rows is large, as a matrix of
+        weights is, or a row takes many operations, the largest extents are halved until the case is
+        small.
         """
         if self.scored is None:
             return self.counted
         extents = small(self.scored.extents)
+        rows = sample_rows(extents)
+        case = Case((rows, *extents), self.scored.dtype)
         if not extents:
-            return Case((65_536,), self.scored.dtype)
-        case = Case((1, *extents), self.scored.dtype)
+            return case
         while self.flops is not None and self.flops(case) > MOST_OPERATIONS and max(extents) > 1:
             extents = halved(extents)
-            case = replace(case, shape=(1, *extents))
+            case = replace(case, shape=(rows, *extents))
         return case
 
     @property

@@ -9,6 +9,9 @@ from pathlib import Path
 
 MOST_SAMPLED = 2**20  # elements of a row of the sample case
 MOST_OPERATIONS = 2**28  # of a call with the sample case, by the spec's `flops`
+# A sample case of one row with fewer elements is no model of the scored one: it has as many rows as
+# make so many elements.
+FEWEST_IN_A_ROW, SAMPLED = 256, 2**16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +81,12 @@ def halved(extents: tuple[int, ...]) -> tuple[int, ...]:
     """Halve the largest extent, the first of several."""
     most = extents.index(max(extents))
     return (*extents[:most], extents[most] // 2, *extents[most + 1 :])
+
+
+def sample_rows(extents: tuple[int, ...]) -> int:
+    """Return how many rows of these extents a sample case has: one, unless they are short."""
+    row = math.prod(extents)
+    return 1 if row >= FEWEST_IN_A_ROW else SAMPLED // row
 
 
 def faults_of_scored(scored: tuple[Scored, ...]) -> Iterator[str]:

@@ -269,11 +269,13 @@ class Slots:
 
     def _sampled_rows(self, withheld: Mapping[str, Withheld]) -> Tensor:
         length, *extents = self.case.shape
-        if extents:
+        # Tensors may be vectors although the case has further extents, such as a degree.
+        if any(p.view.ndim > 1 for p in self._slots[0] if p.argument.name in self._with_rows):
             affordable = max(SAMPLED_LEAST, COMPUTED // math.prod(extents))
             few = len(extents) > 1 and affordable < SAMPLED_ROWS
             return self._random_places(length, affordable if few else SAMPLED_ROWS)
         rows = self._random_places(length, SAMPLED_ELEMENTS)
+        withheld = {name: one for name, one in withheld.items() if name in self._with_rows}
         for turn, one in enumerate(withheld.values()):
             some = self._random_places(len(one.places), SAMPLED_WITHHELD)
             rows[turn * SAMPLED_WITHHELD : (turn + 1) * SAMPLED_WITHHELD] = one.places[some, 0]

@@ -112,7 +112,12 @@ def test_least_bytes_count_reads_and_writes_of_tensors():
 
 @pytest.mark.parametrize(
     ("columns", "shape"),
-    [(None, (65_536,)), (131_072, (1, 131_072)), ((1_024, 32_768), (1, 1_024, 1_024))],
+    [
+        (None, (65_536,)),
+        (131_072, (1, 131_072)),
+        ((1_024, 32_768), (1, 1_024, 1_024)),
+        (4, (16_384, 4)),  # of a vector and a degree: one element would be a kernel of its own
+    ],
 )
 def test_a_sample_case_is_small(columns: int | tuple[int, ...] | None, shape: tuple[int, ...]):
     """`grader show` and the step compile draw it: one row beside a matrix of weights took more

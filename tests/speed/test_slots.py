@@ -62,6 +62,8 @@ CALLS = 3
 def small(spec: Spec, columns: int | None = 300) -> Spec:
     """The spec with a scored case whose rows are short enough for a CPU."""
     extents = len(spec.scored.extents)
+    if isinstance(spec.scored.columns, int) and columns is not None:
+        columns = min(columns, spec.scored.columns)
     columns = {0: None, 1: columns}.get(extents, (*(2,) * (extents - 1), 50))
     return replace(spec, scored=replace(spec.scored, columns=columns))
 
@@ -126,12 +128,14 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
         ("14_layernorm_gelu", 1 / SAMPLED_COLUMNS),
         ("11_sin_cos", SAMPLED_WITHHELD / SAMPLED_ELEMENTS),
         ("18_row_on_chip", 1.0),
+        # Late elements are near -1 or 1, like most others.
+        ("19_roofline", SAMPLED_WITHHELD / SAMPLED_ELEMENTS),
     ],
 )
 def test_what_was_computed_before_the_last_inputs_came_is_wrong(name: str, share: float):
     """A stream that waits on the GPU for a slot to be filled could compute it, and be done."""
     spec = small(SPECS[name], 4096)
-    assert_stale(spec, None if spec.scored.columns else 300_000, share)
+    assert_stale(spec, None if math.prod(spec.scored.extents) > 9 else 300_000, share)
 
 
 def test_of_a_product_of_matrices_little_outlives_the_last_inputs():
@@ -736,22 +740,25 @@ def test_all_arguments_of_a_call_are_there():
         ("12_fused_mse", "read_two", ("a", "b"), 8, 4),
         ("14_layernorm_gelu", "read_one_write_one", ("a", "out"), 4, 2),
         ("18_row_on_chip", "read_one_write_one", ("a", "out"), 8, 4),
+        ("19_roofline", "read_one_write_one", ("a", "out"), 8, 4),
     ],
 )
 def test_the_ceiling_reads_and_writes_like_the_exercise(
     name: str, stream: str, parameters: tuple[str, ...], moved_per_element: int, itemsize: int
 ):
-    spec, rows = SPECS[name], 40 if SPECS[name].scored.columns else 4096  # weights are small
+    long_rows = math.prod(SPECS[name].scored.extents) > 9
+    spec, rows = SPECS[name], 40 if long_rows else 4096  # weights are small
     slots, arena = slots_of(spec, rows=rows, calls=2)
     ceiling = slots.stream()
     assert (ceiling.entry.name, ceiling.entry.parameters) == (stream, parameters)
-    assert ceiling.work == scored_case(spec, rows).elements * moved_per_element
+    elements = rows if name == "19_roofline" else scored_case(spec, rows).elements
+    assert ceiling.work == elements * moved_per_element
     assert len(ceiling.calls) == 2
     for call in ceiling.calls:
         assert len(call) == len(parameters)
         for ref in call:
             assert (ref.dtype, ref.strides) == ("float32", (1,))
-            assert ref.shape == (scored_case(spec, rows).elements * itemsize // 4,)
+            assert ref.shape == (elements * itemsize // 4,)
             view(arena.memory, ref)  # lies in the arena
 
 

@@ -50,7 +50,9 @@ def _traffic(
             asked = ", as the inputs ask" if argument.needed else ""
             yield argument.name, f"{_moves(argument)}, {some}{size}{asked}"
     read, written = spec.least_bytes(needed)
-    each = (read + written) / case.elements
+    # An extent of the case need be none of a tensor: a degree, or one axis of a product.
+    elements = min(case.elements, max(sizes.values()) // ITEMSIZE[case.dtype])
+    each = (read + written) / elements
     yield (
         "total",
         (f"{read:,} bytes read + {written:,} written for {case.headline}: {each:.2f} per element"),

@@ -1,0 +1,27 @@
+"""Begins with the last two coefficients: a polynomial of degree 0 has only one.
+
+Rejected at: properties
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 2048
+
+
+@triton.jit
+def polynomial_kernel(x_ptr, c_ptr, out_ptr, n, degree, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside)
+    total = tl.load(c_ptr + degree) * x + tl.load(c_ptr + degree - 1)
+    for i in range(degree - 2, -1, -1):
+        total = total * x + tl.load(c_ptr + i)
+    tl.store(out_ptr + offsets, total, mask=inside)
+
+
+def polynomial(x: torch.Tensor, c: torch.Tensor, out: torch.Tensor) -> None:
+    n = x.numel()
+    grid = (triton.cdiv(n, BLOCK),)
+    polynomial_kernel[grid](x, c, out, n, c.numel() - 1, BLOCK=BLOCK)

@@ -1,0 +1,26 @@
+"""A block as long as a short vector needs."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.heuristics({"BLOCK": lambda values: min(2048, triton.next_power_of_2(values["n"]))})
+@triton.jit
+def polynomial_kernel(x_ptr, c_ptr, out_ptr, n, degree, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for i in tl.range(degree, -1, -1, loop_unroll_factor=8):
+        total = total * x + tl.load(c_ptr + i)
+    tl.store(out_ptr + offsets, total, mask=inside)
+
+
+def polynomial(x: torch.Tensor, c: torch.Tensor, out: torch.Tensor) -> None:
+    n = x.numel()
+
+    def grid(values):
+        return (triton.cdiv(n, values["BLOCK"]),)
+
+    polynomial_kernel[grid](x, c, out, n, c.numel() - 1)

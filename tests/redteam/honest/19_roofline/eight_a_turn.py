@@ -1,0 +1,29 @@
+"""Turns of eight coefficients, after those that are left over."""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 2048
+
+
+@triton.jit
+def polynomial_kernel(x_ptr, c_ptr, out_ptr, n, degree, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside)
+    total = tl.zeros((BLOCK,), tl.float32)
+    whole = (degree + 1) // 8 * 8
+    for i in range(degree, whole - 1, -1):
+        total = total * x + tl.load(c_ptr + i)
+    for first in range(whole - 8, -1, -8):
+        part_ptr = c_ptr + first
+        for j in tl.static_range(7, -1, -1):
+            total = total * x + tl.load(part_ptr + j)
+    tl.store(out_ptr + offsets, total, mask=inside)
+
+
+def polynomial(x: torch.Tensor, c: torch.Tensor, out: torch.Tensor) -> None:
+    n = x.numel()
+    grid = (triton.cdiv(n, BLOCK),)
+    polynomial_kernel[grid](x, c, out, n, c.numel() - 1, BLOCK=BLOCK)

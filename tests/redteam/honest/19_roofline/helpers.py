@@ -1,0 +1,30 @@
+"""The rule in a function of its own, for one element a thread."""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 128
+
+
+@triton.jit
+def horner(x, c_ptr, degree):
+    total = x * 0.0
+    for i in range(degree, -1, -1):
+        total = total * x + tl.load(c_ptr + i)
+    return total
+
+
+@triton.jit
+def polynomial_kernel(x_ptr, c_ptr, out_ptr, n, degree, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside)
+    total = horner(x, c_ptr, degree)
+    tl.store(out_ptr + offsets, total, mask=inside)
+
+
+def polynomial(x: torch.Tensor, c: torch.Tensor, out: torch.Tensor) -> None:
+    n = x.numel()
+    grid = (triton.cdiv(n, BLOCK),)
+    polynomial_kernel[grid](x, c, out, n, c.numel() - 1, BLOCK=BLOCK)
