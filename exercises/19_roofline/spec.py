@@ -23,8 +23,8 @@ from grader.spec import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Draws are angles in units of so many radians: however near to each other the numbers of a draw lie,
-# their angles make many turns.
+# Draws are angles in units of so many radians. However near to each other the numbers of a draw
+# lie, their angles make many turns.
 TURNS = 1024.0
 
 

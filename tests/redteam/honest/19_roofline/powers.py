@@ -14,7 +14,7 @@ def polynomial_kernel(x_ptr, c_ptr, out_ptr, n, degree, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + offsets, mask=inside)
     total = tl.zeros((BLOCK,), tl.float32)
     power = tl.full((BLOCK,), 1.0, tl.float32)
-    for i in range(0, degree + 1):
+    for i in range(degree + 1):
         total += tl.load(c_ptr + i) * power
         power *= x
     tl.store(out_ptr + offsets, total, mask=inside)
