@@ -81,7 +81,7 @@ def _after_product(inputs: Inputs) -> Mapping[str, Tensor]:
     return {"out": reference(inputs)["out"] * inputs["x"]}
 
 
-LOOP = (r"range\(", r"while ")
+LOOP = (r"\brange\(", r"\bwhile ")
 MISTAKES = (
     Mistake(
         cause="formula",
@@ -150,7 +150,7 @@ SPEC = Spec(
         Case((65_537, 4), "float32", offset=1),
         Case((2**18 - 1, 3), "float32", draw="ties"),
     ),
-    largest=(2**18, 200),
+    largest=(2**18 - 1, 200),
     most_elements=2**18,
     inputs=inputs,
     reference=reference,

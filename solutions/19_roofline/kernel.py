@@ -19,12 +19,12 @@ def polynomial_kernel(x_ptr, c_ptr, out_ptr, n, degree, BLOCK: tl.constexpr):
     offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = offsets < n
     x = tl.load(x_ptr + offsets, mask=inside)
-    total = tl.zeros((BLOCK,), tl.float32)
+    value = tl.zeros((BLOCK,), tl.float32)
     # From the last coefficient to the constant. A thread loads each once, for all its elements.
     # Unrolled, eight of them share one address, one comparison and one branch.
     for i in tl.range(degree, -1, -1, loop_unroll_factor=8):
-        total = total * x + tl.load(c_ptr + i)
-    tl.store(out_ptr + offsets, total, mask=inside)
+        value = value * x + tl.load(c_ptr + i)
+    tl.store(out_ptr + offsets, value, mask=inside)
     # END SOLUTION
 
 

@@ -16,7 +16,7 @@ def polynomial_kernel(x_ptr, c_ptr, out_ptr, n, degree, BLOCK: tl.constexpr):
     inside = offsets < n
     x = tl.load(x_ptr + offsets, mask=inside)
     total = tl.zeros((BLOCK,), tl.float32)
-    log = tl.log2(tl.maximum(tl.abs(x), 1e-38))
+    log = tl.log2(tl.maximum(tl.abs(x), 1e-30))
     for i in range(degree + 1):
         total += tl.load(c_ptr + i) * tl.exp2(i * log)
     tl.store(out_ptr + offsets, total, mask=inside)

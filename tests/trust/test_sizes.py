@@ -196,4 +196,6 @@ def test_edges_reach_ordinary_sizes(exercise):
     assert max(case.shape[0] for case in edges) >= 4096
     columns = min(131_072, exercise.spec.largest[1])  # a contract may end earlier
     assert any(case.shape[0] > 1 and case.shape[1] >= columns for case in edges)
-    assert exercise.spec.launched.shape[0] > 65_535
+    # Of long vectors so many elements are computed; so many rows are launched only.
+    most = max(case.shape[0] for case in edges)
+    assert most > 65_535 or exercise.spec.launched.shape[0] > 65_535
