@@ -37,6 +37,13 @@ def test_an_output_of_a_shape_of_its_own_is_not_said_to_have_another_one_s():
     assert "  out     filled by the kernel, of a shape that follows from the inputs'\n" in shown
 
 
+def test_bytes_are_those_of_an_element_where_a_case_has_a_degree_besides():
+    """Elements times degree is no number of elements: the product once divided the bytes."""
+    polynomial = catalog.find(COURSES.parents[1], "19_roofline")
+    words = " ".join(contract.contract(polynomial, 80).plain.split())
+    assert "for 16384×4 float32: 8.00 per element" in words
+
+
 def test_budgets_say_whose_counts_they_hold_down(snapshot: SnapshotAssertion):
     puzzle = catalog.Exercise(COURSES / "counted" / "puzzles" / "p01_transpose")
     assert contract.contract(puzzle).plain == snapshot
