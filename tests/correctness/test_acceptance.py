@@ -266,7 +266,11 @@ def is_all_zeros(spec: Spec, case: Case) -> bool:
 
 
 def shape_of(spec: Spec, columns: int) -> tuple[int, ...]:
-    """Four rows of so many columns, with 5 for each extent between; of a vector, its length."""
+    """Four rows of so many columns, with 5 for each extent between; of a vector, its length.
+
+    No more columns than an exercise draws: the scores of 20,011 tokens take minutes.
+    """
+    columns = min(columns, spec.largest[-1])
     _, *others = spec.largest
     return (4, *(5 for _ in others[1:]), columns) if others else (columns,)
 
