@@ -139,7 +139,8 @@ def test_a_mutant_parses_and_changes_only_its_place(exercise: catalog.Exercise):
         assert changed[: mutant.line - 1] == lines[: mutant.line - 1]
         first = lines[mutant.line - 1].strip()
         assert mutant.before.startswith(first)
-        assert len(mutant.before) < 240, "more than the place of the change"
+        # The longest place is a launch with some 18 arguments, which is dropped.
+        assert len(mutant.before) < 400, "more than the place of the change"
 
 
 @pytest.mark.parametrize("name", ["04_online_softmax", "p16_warp_shuffle", "t05_block_loop"])
