@@ -152,7 +152,12 @@ def test_a_small_argument_needs_no_limit():
 
 @pytest.mark.parametrize(
     "exercise",
-    [e for e in with_step(catalog.parts(ROOT), "speed") if e.spec.scored.bound == "bandwidth"],
+    [
+        e
+        for e in with_step(catalog.parts(ROOT), "speed")
+        # Where tiles decide how often an input is read, nothing is counted, and the step says so.
+        if e.spec.scored.bound == "bandwidth" and e.name != "15_masked_scores"
+    ],
     ids=lambda exercise: exercise.name,
 )
 def test_every_exercise_that_is_held_to_bandwidth_can_be_judged(exercise):
