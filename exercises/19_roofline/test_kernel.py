@@ -36,7 +36,7 @@ def test_without_x_the_constant_is_left(kernel, case):
 
 @given(case=cases)
 def test_at_1_and_minus_1_coefficients_add_up(kernel, case):
-    """Where x is 1, out is the sum of all coefficients; where it is -1, their signs alternate."""
+    """Out is the sum of all coefficients for an x of 1; for -1 every second one is subtracted."""
     inputs = kernel.inputs(case)
     c = inputs["c"].double()
     inputs["x"][::2] = 1.0

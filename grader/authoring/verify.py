@@ -101,12 +101,26 @@ def run(
         many = f"{counted(len(trials), 'kernels')} of {sound}"
         progress(f"verifying with {many}, {at_once} at a time …")
         report = _reporter(progress, len(trials))
-        beside = [_unmeasured(t) for t in trials if not _is_measured(t)] if on_gpu else trials
-        found = _verify_all(beside, at_once, report, leave_out)
-        left = [t for t in trials if t.name not in found or not found[t.name].ok] if on_gpu else []
-        left = [t for t in left if exercise_of(t).name not in faulty]
-        found |= _verify_all(left, 1, report, leave_out)
+        verify_all = _verify_on_gpu if on_gpu else _verify_all
+        found = verify_all(trials, at_once, report, leave_out)
     return [found[t.name] for t in trials if exercise_of(t).name not in faulty]
+
+
+def _verify_on_gpu(
+    trials: Sequence[Trial],
+    at_once: int,
+    report: Callable[[Trial], None],
+    broken: Callable[[Exercise, GraderError], None],
+) -> dict[str, Verified]:
+    """Run beside each other what measures nothing, and then alone what is left or not as expected.
+
+    A judge that breaks beside others, as for want of memory, is none of the exercise's faults yet.
+    """
+    beside = [_unmeasured(trial) for trial in trials if not _is_measured(trial)]
+    found = _verify_all(beside, at_once, report, lambda exercise, error: None)
+    found = {name: one for name, one in found.items() if one.ok}
+    left = [trial for trial in trials if trial.name not in found]
+    return found | _verify_all(left, 1, report, broken)
 
 
 def _is_measured(trial: Trial) -> bool:

@@ -14,7 +14,7 @@ from grader.authoring import trials, verify
 from grader.authoring.verify import Verified
 from grader.course.catalog import Exercise
 from grader.grading.kinds.kernel import NO_WORK
-from grader.model.errors import BrokenExercise, GraderError
+from grader.model.errors import BrokenExercise, CannotGrade, GraderError
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, parse_result
 
@@ -90,7 +90,7 @@ def exercise(
 
 
 DECLARED = '[[equivalent]]\noperator = "change_constant"\nreason = "it is not"\n'
-EACH_MUTANT = trials.Sample(count=None)  # none that is drawn: each is told by its change below
+EACH_MUTANT = trials.Sample(count=None)  # tests below name some of them by their changes
 
 
 @pytest.fixture(scope="module")
@@ -379,6 +379,27 @@ def test_on_a_gpu_what_measures_runs_alone_and_what_surprises_runs_again(
     assert asked["wrong_b"] == [measuring, ()]
     assert asked["wrong_c"] == [()]
     assert found["wrong_b"].ok
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["beside others", "always"])
+def test_on_a_gpu_only_what_breaks_alone_breaks_an_exercise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: bool
+):
+    """As for want of memory, of which others beside it hold a part."""
+    twice = exercise(tmp_path)
+
+    def answer(requests: list[verify.check.Request], *_: object) -> list[Result]:
+        if not alone or any(request.options.leave_out for request in requests):
+            raise CannotGrade("The GPU's memory is taken.", "Wait.")
+        return [PASSED] * len(requests)
+
+    monkeypatch.setattr(verify.check, "run", answer)
+    monkeypatch.setattr(verify.nvml, "least_memory", lambda: 80 << 30)
+    broken: list[str] = []
+    found = verify.run(
+        [twice], "cuda", print, trials.FEW, lambda one, error: broken.append(one.name)
+    )
+    assert (bool(found), broken) == ((True, []) if alone else (False, [twice.name]))
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_strips_that_programs_need_together(group: int):
 
 
 def test_the_solution_s_groups_need_the_fewest_bytes():
-    """Of the sizes that the table has, and of every other one."""
+    """Compare it with the sizes of the table, and with every other one."""
     down = EXTENT // ROWS
 
     def needed(group: int) -> int:

@@ -1,4 +1,4 @@
-"""Where out has few tiles, several programs share the terms of each, and a second launch adds."""
+"""Several programs share the terms of a tile where out has few; a second launch adds their sums."""
 
 import torch
 import triton
