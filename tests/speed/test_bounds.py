@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 import torch
@@ -112,16 +113,20 @@ def test_the_product_of_a_dtype_does_its_operations(monkeypatch: pytest.MonkeyPa
 
 
 class FakeRoof:
-    """A reference that has been measured; it says when it is closed."""
+    """A reference that can be measured. Of the two, at most one runs at a time, as in a server."""
 
-    def __init__(self, rate: float) -> None:
-        self._rate, self.roofs, self.closed = rate, (), False
+    running: ClassVar[list[str]] = []
+
+    def __init__(self, name: str, rate: float) -> None:
+        assert not FakeRoof.running, "a fork server ends its worker when it starts another"
+        FakeRoof.running.append(name)
+        self._name, self._rate, self.roofs = name, rate, ()
 
     def ceiling(self) -> float:
         return self._rate
 
     def close(self) -> None:
-        self.closed = True
+        FakeRoof.running.remove(self._name)
 
 
 ROOFLINE = scored(POLYNOMIAL, bound="roofline")
@@ -129,35 +134,41 @@ SLOTS = SimpleNamespace(spec=ROOFLINE, case=Case((1 << 20,), "float32"), least_b
 SERVERS = SimpleNamespace(fork_server=lambda *_, **__: None)
 
 
-@pytest.mark.parametrize("bandwidth", [1e12, 3e12], ids=["memory", "arithmetic"])
-def test_the_reference_is_that_of_the_lower_roof(bandwidth: float, monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the roofs whose workers run; each test begins with none."""
+    monkeypatch.setattr(FakeRoof, "running", [])
+    return FakeRoof.running
+
+
+@pytest.mark.parametrize("lower", ["memory", "arithmetic"])
+def test_the_reference_is_that_of_the_lower_roof(
+    lower: str, running: list[str], monkeypatch: pytest.MonkeyPatch
+):
     """A degree of 256 makes 64 operations a byte, so 1 TB/s allow 64 TFLOP/s and 3 allow 192."""
-    memory, peak = FakeRoof(0.0), FakeRoof(100e12)
+    bandwidth = {"memory": 1e12, "arithmetic": 3e12}[lower]
 
     def moving(*_: object, work_per_byte: float) -> FakeRoof:
-        memory._rate = bandwidth * work_per_byte
-        return memory
+        return FakeRoof("memory", bandwidth * work_per_byte)
 
     monkeypatch.setattr(ceilings, "moving", moving)
-    monkeypatch.setattr(arithmetic, "reference", lambda *_: peak)
+    monkeypatch.setattr(arithmetic, "reference", lambda *_: FakeRoof("arithmetic", 100e12))
     found = find_bound("roofline").reference(SLOTS, SERVERS, None)
-    other = memory if found is peak else peak
-    assert found is (memory if bandwidth == 1e12 else peak)
     assert found.roofs == (("memory", bandwidth * 64), ("arithmetic", 100e12))
-    assert (found.closed, other.closed) == (False, True)
+    assert running == [lower]
 
 
-def test_a_roof_that_cannot_be_measured_leaves_no_worker(monkeypatch: pytest.MonkeyPatch):
-    memory = FakeRoof(1e12)
-
+def test_a_roof_that_cannot_be_measured_leaves_no_worker(
+    running: list[str], monkeypatch: pytest.MonkeyPatch
+):
     def fails(*_: object) -> FakeRoof:
         raise CannotGrade("The GPU is taken.", "Wait.")
 
-    monkeypatch.setattr(ceilings, "moving", lambda *_, **__: memory)
+    monkeypatch.setattr(ceilings, "moving", lambda *_, **__: FakeRoof("memory", 1e12))
     monkeypatch.setattr(arithmetic, "reference", fails)
     with pytest.raises(CannotGrade):
         find_bound("roofline").reference(SLOTS, SERVERS, None)
-    assert memory.closed
+    assert running == []
 
 
 @pytest.mark.parametrize(

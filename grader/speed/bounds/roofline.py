@@ -6,7 +6,8 @@ second: S. Williams, A. Waterman, D. Patterson, "Roofline", Communications of th
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
+from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from grader.speed.bound import Bound, Reference
@@ -15,26 +16,27 @@ from grader.speed.bounds import arithmetic
 if TYPE_CHECKING:
     from grader.model import Limit, Spec, Speed
     from grader.sandbox import CudaArena, ForkServers
+    from grader.speed.reference_kernel import ReferenceKernel
     from grader.speed.slots import Slots
 
 
 def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Reference:
-    """Measure both roofs, one after the other, and keep the reference of the lower one running."""
+    """Measure one roof after the other, and start the reference of the lower one again."""
     from grader import backends
     from grader.speed import ceilings
 
     per_byte = arithmetic.work(slots) / slots.least_bytes
     fork_server = fork_servers.fork_server(backends.reference().name, "cuda", reference=True)
-    with ExitStack() as started:
-        memory = ceilings.moving(slots, fork_server, arena, work_per_byte=per_byte)
-        started.enter_context(closing(memory))
-        peak = arithmetic.reference(slots, fork_servers, arena)
-        started.enter_context(closing(peak))
-        rates = {"memory": memory.ceiling(), "arithmetic": peak.ceiling()}
-        lower, other = (memory, peak) if rates["memory"] < rates["arithmetic"] else (peak, memory)
-        lower.roofs = tuple(rates.items())
-        started.pop_all()
-    other.close()
+    roofs: dict[str, Callable[[], ReferenceKernel]] = {
+        "memory": lambda: ceilings.moving(slots, fork_server, arena, work_per_byte=per_byte),
+        "arithmetic": lambda: arithmetic.reference(slots, fork_servers, arena),
+    }
+    rates = {}
+    for name, start in roofs.items():
+        with closing(start()) as roof:  # for a fork server has one worker at a time
+            rates[name] = roof.ceiling()
+    lower = roofs[min(rates, key=rates.__getitem__)]()
+    lower.roofs = tuple(rates.items())
     return lower
 
 
