@@ -38,6 +38,7 @@ from .mismatch import Mismatch as Mismatch
 from .mismatch import expected_text as expected_text
 from .mismatch import number_text as number_text
 from .mismatch import share_text as share_text
+from .no_kernel import MOST_WITHOUT as MOST_WITHOUT
 from .no_kernel import no_kernel_failure as no_kernel_failure
 from .properties import PLAIN_DRAW as PLAIN_DRAW
 from .properties import SCOPE as SCOPE

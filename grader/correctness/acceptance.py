@@ -45,6 +45,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 import torch
 from torch import Tensor
@@ -205,11 +206,12 @@ def shares_right(
     got: Mapping[str, Tensor],
     unwritten: Mapping[str, Tensor],
     inputs: Inputs,
+    stale: Mapping[str, Tensor] = MappingProxyType({}),
 ) -> Iterator[tuple[str, float]]:
     """Yield the share of right elements, from 0 to 1, of each filled argument.
 
-    Elements that would be right as zeros, or with the value they had before, are left out: they
-    take no work. If none remain, the share is 0.
+    Elements that would be right as zeros, with the value they had before, or with that of another
+    call, `stale`, are left out: they take no work. If none remain, the share is 0.
     """
     expected = nearest(expected, got)
     for name, answer in expected.outputs.items():
@@ -218,6 +220,8 @@ def shares_right(
         came_in = inputs.get(name)
         if isinstance(came_in, Tensor):
             takes_work &= ~close(widened(came_in), answer, limit)
+        if name in stale:
+            takes_work &= ~close(widened(stale[name]), answer, limit)
         right = close(widened(got[name]), answer, limit)
         if name in unwritten:
             right &= ~unwritten[name]

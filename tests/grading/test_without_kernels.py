@@ -13,12 +13,15 @@ from messages import text_of
 from specs import with_spec
 from syrupy.assertion import SnapshotAssertion
 
+from grader.correctness.acceptance import shares_right
+from grader.correctness.no_kernel import MOST_WITHOUT
 from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.grading import steps
 from grader.grading.options import Options
 from grader.grading.recording import run
 from grader.grading.session import Grading
+from grader.grading.steps.correctness import compare
 from grader.grading.steps.correctness.compare import without_kernels
 from grader.grading.trials import try_case
 from grader.model.base_spec import Limits
@@ -308,6 +311,31 @@ def test_a_wrong_output_is_reported_first(graded: Callable[..., Grading]):
     failure = run(grading, STEPS["correctness"]).failure
     assert failure is not None
     assert failure.kind == "value"
+
+
+def test_what_an_earlier_call_left_is_not_right_for_the_new_values(
+    graded: Callable[..., Grading],
+):
+    """A mean, such as the loss of exercise 07, is right for the values of another call, too.
+
+    On a GPU the solution's `torch.empty` may hold the losses of the call before. Of the seeds
+    here, some make a loss that is right for them as well.
+    """
+    exercise = catalog.find(ROOT, "07_fused_linear_cross_entropy")
+    grading = graded(exercise, exercise.solution)
+    spec = exercise.spec
+
+    def shares(seed: int) -> dict[str, float]:
+        inputs, expected = compare._answer(grading, replace(spec.counted, seed=seed))
+        return dict(shares_right(expected, stale, {}, inputs))
+
+    stale = compare._stored(spec, *compare._answer(grading, replace(spec.counted, seed=1)))
+    assert 0 < sum(shares(seed)["loss"] for seed in range(2, 12)) < 10
+    for _ in range(5):
+        case, inputs, expected = compare._unlike(grading, stale)
+        assert max(shares(case.seed).values()) <= MOST_WITHOUT
+        again = shares_right(expected, stale, {}, inputs, stale)
+        assert dict(again) == dict.fromkeys(stale, 0.0)
 
 
 HONEST_SAMPLE = [
