@@ -15,7 +15,8 @@ import triton.language as tl
 
 IGNORED = -100  # the target of a token that does not count, such as padding
 BLOCK = 4096  # logits of a row that a program handles at a time; a power of two
-WARPS = 8  # groups of 32 threads that share one program's work
+WARPS = 8  # groups of 32 threads that share the work on one row
+PRODUCT_WARPS = 4  # and on one tile: two such programs fit on a multiprocessor
 PART = 20  # the buffer holds the logits of a 20th of the tokens
 LEAST = 16  # tokens that it holds at least
 WORDS, COLUMNS = 128, 128  # the tile of dweight that one program adds to

@@ -13,9 +13,9 @@ import torch
 import triton
 import triton.language as tl
 
-ROWS = 128  # queries of one program
+ROWS = 64  # queries of one program
 KEYS = {2: 64, 4: 32}  # keys of a tile, for numbers of 2 and of 4 bytes
-WARPS = 8  # groups of 32 threads that share one program's work
+WARPS = 4  # groups of 32 threads that share one program's work
 LEAST = 16  # tl.dot sums over at least so many products
 LOG2E = 1.4426950408889634  # exp(x) is exp2(x * LOG2E)
 

@@ -1,10 +1,13 @@
-"""A polynomial of each element in Triton, by Horner's rule: sixteen elements a thread."""
+"""A polynomial of each element in Triton, by Horner's rule: sixteen or 64 elements a thread."""
 
 import torch
 import triton
 import triton.language as tl
 
-BLOCK = 2048  # elements that one program computes: sixteen for each of its 128 threads
+# Elements that one program computes: sixteen for each of its 128 threads, which are enough where
+# memory is the limit, or 64, which share the load of each coefficient.
+SHORT, LONG = 2048, 8192
+FEW = 16  # coefficients, at most, for a short block
 
 
 @triton.jit

@@ -101,12 +101,13 @@ def run(
         many = f"{counted(len(trials), 'kernels')} of {sound}"
         progress(f"verifying with {many}, {at_once} at a time …")
         report = _reporter(progress, len(trials))
-        verify_all = _verify_on_gpu if on_gpu else _verify_all
+        verify_all = partial(_verify_on_gpu, progress) if on_gpu else _verify_all
         found = verify_all(trials, at_once, report, leave_out)
     return [found[t.name] for t in trials if exercise_of(t).name not in faulty]
 
 
 def _verify_on_gpu(
+    progress: Callable[[str], None],
     trials: Sequence[Trial],
     at_once: int,
     report: Callable[[Trial], None],
@@ -116,8 +117,12 @@ def _verify_on_gpu(
 
     A judge that breaks beside others, as for want of memory, is none of the exercise's faults yet.
     """
+
+    def again(exercise: Exercise, error: GraderError) -> None:
+        progress(f"{exercise.name}: some kernels again, one at a time: {error.message}")
+
     beside = [_unmeasured(trial) for trial in trials if not _is_measured(trial)]
-    found = _verify_all(beside, at_once, report, lambda exercise, error: None)
+    found = _verify_all(beside, at_once, report, again)
     found = {name: one for name, one in found.items() if one.ok}
     left = [trial for trial in trials if trial.name not in found]
     return found | _verify_all(left, 1, report, broken)

@@ -30,10 +30,11 @@ def noise_cause(
     others: Sequence[nvml.Process],
     steady: float = STEADY,
     leeway: float = 1.0,
+    rate_name: str = "bandwidth",
 ) -> str | None:
     """Describe what disturbed a measurement, or return None.
 
-    `steady` and `leeway` are the bound's.
+    `steady`, `leeway` and `rate_name` are the bound's.
     """
     middle = statistics.median(samples.ceilings)
     wander = max(spread(samples.ceilings), abs(before / middle - 1), abs(after / middle - 1))
@@ -46,7 +47,7 @@ def noise_cause(
     if slow:
         return f"the GPU's memory ran at {slow[0].memory_mhz:,} of {slow[0].most_memory_mhz:,} MHz"
     if wander > steady:
-        return f"the GPU's own bandwidth varied by {percent(wander)} during the measurement"
+        return f"the GPU's own {rate_name} varied by {percent(wander)} during the measurement"
     if _clock_in_doubt(samples, leeway):
         varied = percent(overhead_spread(samples.evidence), 0)
         return (

@@ -15,7 +15,8 @@ import triton.language as tl
 
 IGNORED = -100  # the target of a token that does not count, such as padding
 BLOCK = 4096  # logits of a row that a program handles at a time; a power of two
-WARPS = 8  # groups of 32 threads that share one program's work
+WARPS = 8  # groups of 32 threads that share the work on one row
+PRODUCT_WARPS = 4  # and on one tile: two such programs fit on a multiprocessor
 PART = 20  # the buffer holds the logits of a 20th of the tokens
 LEAST = 16  # tokens that it holds at least
 WORDS, COLUMNS = 128, 128  # the tile of dweight that one program adds to
@@ -59,13 +60,13 @@ def cross_entropy_kernel(
         higher = tl.maximum(highest, tl.max(z, axis=0))
         sums = sums * tl.exp(highest - higher) + tl.exp(z - higher)
         highest = higher
-    total = tl.sum(sums, axis=0)
-    tl.store(losses_ptr + row, (highest - chosen) + tl.log(total))
+    log_sum = tl.log(tl.sum(sums, axis=0))
+    tl.store(losses_ptr + row, (highest - chosen) + log_sum)
     for begin in range(0, vocabulary, BLOCK):
         words = begin + lanes
         inside = words < vocabulary
         z = tl.load(logits_row + words, mask=inside, other=float("-inf")).to(tl.float32)
-        share = tl.exp(z - highest) / total
+        share = tl.exp((z - highest) - log_sum)  # no division for each word
         gradient = tl.where(words == target, share - 1.0, share)
         tl.store(logits_row + words, gradient.to(logits_ptr.dtype.element_ty), mask=inside)
     # END SOLUTION
@@ -154,8 +155,6 @@ def fused_linear_cross_entropy(
         )
         gradient = logits  # in the same memory
         torch.mm(gradient, weight, out=dx_part)
-        # Not before the product: 1 / tokens is small, and float16 ends at 2**-24.
-        dx_part.mul_(scale)
         add_product_kernel[grid](
             gradient,
             x_part,
@@ -170,8 +169,10 @@ def fused_linear_cross_entropy(
             WORDS=WORDS,
             COLUMNS=COLUMNS,
             TOKENS=BYTES // x.element_size(),
-            num_warps=WARPS,
+            num_warps=PRODUCT_WARPS,
         )
+    # Not before the product: 1 / tokens is small, and float16 ends at 2**-24.
+    dx.mul_(scale)
     torch.sum(losses, 0, keepdim=True, out=loss)
     loss.mul_(scale)
     # END SOLUTION

@@ -1,4 +1,4 @@
-"""Builds the causal mask as a matrix of bytes, and loads tiles of it.
+"""Builds the causal mask of each head as a matrix of bytes, and loads tiles of it.
 
 Rejected at: memory
 """
@@ -57,7 +57,7 @@ def flash_attention_kernel(
             k = tl.load(k_ptr + k_rows * k_stride + columns[:, None], mask=here, other=0.0)
             scores = tl.dot(q, k, input_precision="ieee") * scale
             if diagonal:
-                places = mask_ptr + queries[:, None].to(tl.int64) * tokens + keys[None, :]
+                places = mask_ptr + q_rows * tokens + keys[None, :]
                 there = (queries < tokens)[:, None] & (keys < tokens)[None, :]
                 seen_keys = tl.load(places, mask=there, other=0)
                 scores = tl.where(seen_keys > 0, scores, float("-inf"))
@@ -80,7 +80,7 @@ def flash_attention_kernel(
 def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor) -> None:
     heads, tokens, dimension = q.shape
     block, keys = TILES[q.element_size()]
-    mask = torch.ones((tokens, tokens), dtype=torch.int8, device=q.device).tril()
+    mask = torch.ones((heads, tokens, tokens), dtype=torch.int8, device=q.device).tril()
     flash_attention_kernel[(heads * triton.cdiv(tokens, block),)](
         q,
         k,

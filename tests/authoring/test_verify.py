@@ -395,11 +395,14 @@ def test_on_a_gpu_only_what_breaks_alone_breaks_an_exercise(
 
     monkeypatch.setattr(verify.check, "run", answer)
     monkeypatch.setattr(verify.nvml, "least_memory", lambda: 80 << 30)
+    told: list[str] = []
     broken: list[str] = []
     found = verify.run(
-        [twice], "cuda", print, trials.FEW, lambda one, error: broken.append(one.name)
+        [twice], "cuda", told.append, trials.FEW, lambda one, error: broken.append(one.name)
     )
     assert (bool(found), broken) == ((True, []) if alone else (False, [twice.name]))
+    why = f"{twice.name}: some kernels again, one at a time: The GPU's memory is taken."
+    assert why in told
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from grader.model.scored import Gates, Scored
 from grader.reports.figures import speed_rows
 from grader.sandbox.executor import KernelFailure
 from grader.speed import reference_kernel
+from grader.speed.bound import STEADY
 from grader.speed.bounds import bound_of, find_bound, is_impossible
 from grader.speed.bounds.bandwidth import BOUND
 from grader.speed.bounds.latency import CALLS, explain
@@ -289,13 +290,27 @@ def test_a_small_case_has_more_calls_in_a_batch():
     assert fixed_size(gpu, 8192, 1).calls == 16
 
 
-def test_a_latency_may_vary_more_than_a_bandwidth():
-    beside = [100.0, 60.0, 150.0]
-    samples = SimpleNamespace(ceilings=beside, readings=[], evidence=None)
-    assert noise_cause(samples, 100.0, 100.0, []) is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("grader.speed.noise._clock_in_doubt", lambda samples, leeway: False)
-        assert noise_cause(samples, 100.0, 100.0, [], find_bound("latency").steady) is None
+@pytest.mark.parametrize(
+    ("bound", "beside", "too_far"),
+    [
+        ("latency", [100.0, 60.0, 150.0], None),
+        # The clock of an H200 at its power limit.
+        ("reference", [100.0, 93.0, 100.0], [100.0, 88.0, 100.0]),
+    ],
+)
+def test_some_rates_may_vary_more_than_a_bandwidth(
+    bound: str, beside: list[float], too_far: list[float] | None, monkeypatch: pytest.MonkeyPatch
+):
+    def cause(rates: list[float], steady: float = STEADY) -> str | None:
+        samples = SimpleNamespace(ceilings=rates, readings=[], evidence=None)
+        return noise_cause(samples, 100.0, 100.0, [], steady)
+
+    monkeypatch.setattr("grader.speed.noise._clock_in_doubt", lambda samples, leeway: False)
+    allowed = find_bound(bound).steady
+    assert cause(beside) is not None
+    assert cause(beside, allowed) is None
+    if too_far is not None:
+        assert cause(too_far, allowed) is not None
 
 
 KERNEL = Resources(

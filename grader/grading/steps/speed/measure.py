@@ -143,7 +143,8 @@ def _measure(
         roofs=tuple(Roof(name=name, rate=rate / bound.scale) for name, rate in reference.roofs),
     )
     measured = f"{speed.case}: {bound.rate_text(rate)}, {percent(speed.share)} of {bound.held_to}"
-    noise = noise_cause(samples, timed.before, timed.after, others, bound.steady, bound.leeway)
+    allowed = (bound.steady, bound.leeway, bound.rate_name)
+    noise = noise_cause(samples, timed.before, timed.after, others, *allowed)
     noise = noise or excess_memory(timed.available, samples.evidence, _memory(grading))
     if timed.no_kernel is not None:
         return Finding(measured, timed.no_kernel, Outcome.FAIL, speed)
