@@ -332,10 +332,16 @@ def affordable_slots(spec: Spec, case: Case) -> int:
 def _picked(
     expected: Expected, name: str, dtype: torch.dtype, lines: Tensor, columns: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Return answers and limits of some lines, with `columns` of these elements of each, flat."""
+    """Return answers and limits of some lines, with `columns` of these elements of each, flat.
+
+    Of two neighbouring integers that are both right, the answer is the middle.
+    """
     answer = expected.outputs[name]
     limit = torch.zeros_like(answer)
-    if not is_whole(dtype):
+    if name in expected.also_right:
+        limit = (expected.also_right[name] - answer).double() / 2
+        answer, limit = answer + limit, limit.abs()
+    elif not is_whole(dtype):
         own, size = expected.in_float32[name].double(), expected.magnitude[name]
         limit, _ = limits(dtype, answer, own, size, expected.terms)
     if columns is None:
