@@ -1,4 +1,4 @@
-"""Laws that hold for every row in 8 bits and every byte of two numbers, whatever the numbers are."""
+"""Laws that hold for every row in 8 bits, and for every byte of two numbers."""
 
 import torch
 from hypothesis import given

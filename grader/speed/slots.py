@@ -307,11 +307,14 @@ class Slots:
         inputs: Mapping[str, Tensor | float],
         withheld: Mapping[str, Withheld],
     ) -> Tensor:
-        count = shape[-1]
-        columns = self._random_places(count, len(lines), SAMPLED_COLUMNS)
-        alike = [one for name, one in withheld.items() if _tensor(inputs[name]).shape == shape]
-        for turn, one in enumerate(alike):
-            columns[:, turn] = one.places[lines, 0] % count
+        # An input with the output's rows may have fewer columns, if an element gives several.
+        columns = self._random_places(shape[-1], len(lines), SAMPLED_COLUMNS)
+        turn = 0
+        for name, one in withheld.items():
+            *rows, extent = _tensor(inputs[name]).shape
+            if rows == [*shape[:-1]] and shape[-1] % extent == 0:
+                columns[:, turn] = one.places[lines, 0] % extent * (shape[-1] // extent)
+                turn += 1
         return columns
 
     def stream(self) -> ReferenceCalls:

@@ -1,10 +1,10 @@
 """Quantization in Triton: rows in int8 with a scale each, and two 4-bit numbers out of a byte.
 
-    scale_i = max_j |x_ij| / 127
-    q_ij    = x_ij / scale_i, rounded to the nearest whole number
+scale_i = max_j |x_ij| / 127
+q_ij    = x_ij / scale_i, rounded to the nearest whole number
 
-    out_i,2j     = scale_i * (the low four bits of packed_ij, as -8 to 7)
-    out_i,2j + 1 = scale_i * (the high four bits of packed_ij, as -8 to 7)
+out_i,2j     = scale_i * (the low four bits of packed_ij, as -8 to 7)
+out_i,2j + 1 = scale_i * (the high four bits of packed_ij, as -8 to 7)
 """
 
 import torch
