@@ -6,9 +6,9 @@ import torch
 def quantize(x: torch.Tensor, q: torch.Tensor, scale: torch.Tensor) -> None:
     """Fills scale with max|x| / 127 of each row, and q with x / scale, rounded to the nearest."""
     wide = x.float()
-    torch.div(wide.abs().amax(-1), 127.0, out=scale)
-    steps = wide / scale.unsqueeze(-1)
-    q.copy_(steps.nan_to_num_(0.0).round_())
+    largest = wide.abs().amax(-1)
+    scale.copy_(torch.where(largest > 0, largest / 127.0, 1.0))
+    q.copy_((wide / scale.unsqueeze(-1)).round_())
 
 
 def unpack(packed: torch.Tensor, scale: torch.Tensor, out: torch.Tensor) -> None:

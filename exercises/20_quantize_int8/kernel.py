@@ -1,10 +1,10 @@
 """Quantization in Triton: rows in int8 with a scale each, and two 4-bit numbers out of a byte.
 
-    scale_i = max_j |x_ij| / 127
-    q_ij    = x_ij / scale_i, rounded to the nearest whole number
+scale_i = max_j |x_ij| / 127
+q_ij    = x_ij / scale_i, rounded to the nearest whole number
 
-    out_i,2j     = scale_i * (the low four bits of packed_ij, as -8 to 7)
-    out_i,2j + 1 = scale_i * (the high four bits of packed_ij, as -8 to 7)
+out_i,2j     = scale_i * (the low four bits of packed_ij, as -8 to 7)
+out_i,2j + 1 = scale_i * (the high four bits of packed_ij, as -8 to 7)
 """
 
 import torch
@@ -24,7 +24,7 @@ def quantize_kernel(x_ptr, q_ptr, scale_ptr, x_stride, q_stride, columns, BLOCK:
     row = tl.program_id(0).to(tl.int64)
     offsets = tl.arange(0, BLOCK)
     inside = offsets < columns
-    # TODO: load the row once, store max|x| / 127, and x in steps of that, rounded
+    # TODO: load the row once, store its scale, and x in steps of that, rounded
     pass
 
 
@@ -43,7 +43,7 @@ def quantize(x: torch.Tensor, q: torch.Tensor, scale: torch.Tensor) -> None:
     """Fills scale with max|x| / 127 of each row, and q with x / scale, rounded to the nearest.
 
     x and q are (rows, columns); their rows may be further apart than they are long. q is int8, and
-    scale is (rows,) of float32. A row of zeros has a scale of 0, and a q of 0.
+    scale is (rows,) of float32. A row of zeros has a scale of 1.
     """
     rows, columns = x.shape
     block = triton.next_power_of_2(columns)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LONGEST = 16_384  # columns: a row of so many still is one block
-LEAST = 2.0**-100  # the largest |x| of a row that is not all 0, so that no scale is flushed to 0
+LEAST = 2.0**-100  # the largest |x| of a row that is not all 0: a GPU may flush what is tiny to 0
 MOST = 127  # of |q|: -128 has no opposite in 8 bits
 # Each of three float32 steps (a scale, its inverse, a product) may be off by 2 * 2**-23, and the
 # sum with a half by 2**-24: relative to 1 + |x / scale|, together less than this.
@@ -42,13 +42,13 @@ def quantize_inputs(case: Case, draw: Draw) -> Inputs:
 
 
 def scale_of(x: Tensor) -> Tensor:
-    return x.abs().amax(-1) / MOST
+    """Return the size of a step for each row: 1 where all of the row is 0."""
+    largest = x.abs().amax(-1)
+    return (largest / MOST).where(largest > 0, 1.0)
 
 
 def in_steps(x: Tensor, scale: Tensor) -> Tensor:
-    """Return x / scale of each row, and 0 where the scale is 0."""
-    scale = scale.unsqueeze(-1)
-    return (x / scale.where(scale != 0, 1.0)).where(scale != 0, 0.0)
+    return x / scale.unsqueeze(-1)
 
 
 def quantize(inputs: Inputs) -> Mapping[str, Tensor]:
@@ -123,21 +123,25 @@ def _half_always_added(inputs: Inputs) -> Mapping[str, Tensor]:
 
 
 def _of_128(inputs: Inputs) -> Mapping[str, Tensor]:
-    return _of_scale(inputs["x"], inputs["x"].abs().amax(-1) / 128)
+    return _of_scale(inputs["x"], scale_of(inputs["x"]) * MOST / 128)
 
 
 def _of_the_signed_maximum(inputs: Inputs) -> Mapping[str, Tensor]:
-    return _of_scale(inputs["x"], inputs["x"].amax(-1) / MOST)
+    largest = inputs["x"].amax(-1)
+    return _of_scale(inputs["x"], (largest / MOST).where(largest > 0, 1.0))
 
 
 def _of_the_whole_tensor(inputs: Inputs) -> Mapping[str, Tensor]:
-    scale = scale_of(inputs["x"])
-    return _of_scale(inputs["x"], scale.amax().expand_as(scale))
+    scale = scale_of(inputs["x"].reshape(1, -1))
+    return _of_scale(inputs["x"], scale.expand(inputs["x"].shape[0]))
 
 
 def _inverse_of_scale(inputs: Inputs) -> Mapping[str, Tensor]:
-    scale = scale_of(inputs["x"])
-    return {"scale": (1 / scale.where(scale != 0, 1.0)).where(scale != 0, 0.0)}
+    return {"scale": 1 / scale_of(inputs["x"])}
+
+
+def _zero_for_zeros(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"scale": inputs["x"].abs().amax(-1) / MOST}
 
 
 def _scaled(numbers: Tensor, inputs: Inputs) -> Mapping[str, Tensor]:
@@ -230,6 +234,12 @@ QUANTIZE_MISTAKES = (
         hint="This stores 127 / max|x|, the inverse: scale is the size of a step, max|x| / 127.",
         reference=_inverse_of_scale,
         near=(r"store\(scale",),
+    ),
+    Mistake(
+        cause="formula",
+        hint="A row of zeros has the scale 0 here. Its scale is 1, so that nobody divides by 0.",
+        reference=_zero_for_zeros,
+        near=(r"127", r"store\(scale"),
     ),
 )
 UNPACK_MISTAKES = (
@@ -334,8 +344,8 @@ QUANTIZE = Spec(
         "step lies between -127 and 127, and needs no second load.",
         "A conversion to `tl.int8` drops the digits behind the point. Add a half and take "
         "`tl.floor` before it.",
-        "A row of zeros has the scale 0, and 0 / 0 is NaN. Choose the factor of such a row "
-        "with `tl.where`, and not after the division of x.",
+        "A row of zeros would have the scale 0, and 0 / 0 is NaN. Give it the scale 1 with "
+        "`tl.where`, before you divide anything by it.",
         "Unpacking: one load of bytes gives two blocks. As int8, a shift to the left by four "
         "and back to the right extends the sign of the low half; one shift to the right "
         "is enough for the high half. `tl.interleave` puts the two side by side.",

@@ -24,12 +24,12 @@ def quantize_kernel(x_ptr, q_ptr, scale_ptr, x_stride, q_stride, columns, BLOCK:
     row = tl.program_id(0).to(tl.int64)
     offsets = tl.arange(0, BLOCK)
     inside = offsets < columns
-    # BEGIN SOLUTION: load the row once, store max|x| / 127, and x in steps of that, rounded
+    # BEGIN SOLUTION: load the row once, store its scale, and x in steps of that, rounded
     x = tl.load(x_ptr + row * x_stride + offsets, mask=inside, other=0.0).to(tl.float32)
     largest = tl.max(tl.abs(x), axis=0)
-    tl.store(scale_ptr + row, largest / 127.0)
-    steps = x * tl.where(largest > 0.0, 127.0 / largest, 0.0)
-    q = tl.floor(steps + 0.5).to(tl.int8)
+    scale = tl.where(largest > 0.0, largest / 127.0, 1.0)
+    tl.store(scale_ptr + row, scale)
+    q = tl.floor(x * (1.0 / scale) + 0.5).to(tl.int8)
     tl.store(q_ptr + row * q_stride + offsets, q, mask=inside)
     # END SOLUTION
 
@@ -55,7 +55,7 @@ def quantize(x: torch.Tensor, q: torch.Tensor, scale: torch.Tensor) -> None:
     """Fills scale with max|x| / 127 of each row, and q with x / scale, rounded to the nearest.
 
     x and q are (rows, columns); their rows may be further apart than they are long. q is int8, and
-    scale is (rows,) of float32. A row of zeros has a scale of 0, and a q of 0.
+    scale is (rows,) of float32. A row of zeros has a scale of 1.
     """
     rows, columns = x.shape
     block = triton.next_power_of_2(columns)
