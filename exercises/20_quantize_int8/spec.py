@@ -339,7 +339,7 @@ QUANTIZE = Spec(
     gates=Gates(passing=0.70, great=0.90),
     hints=(
         "A row has at most 16,384 elements, so it can be one block. Load it once, with "
-        "`other=0.0`: a 0 is never the largest |x|.",
+        "`other=0.0`: a 0 is never larger than another |x|.",
         "The step of a row is its largest |x| divided by 127. Keep the block: x divided by that "
         "step lies between -127 and 127, and needs no second load.",
         "A conversion to `tl.int8` drops the digits behind the point. Add a half and take "
