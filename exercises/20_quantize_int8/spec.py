@@ -110,12 +110,35 @@ def _of_scale(x: Tensor, scale: Tensor) -> Mapping[str, Tensor]:
     return {"q": _held(in_steps(x, scale).round()), "scale": scale}
 
 
+def _beyond_a_half(steps: Tensor, whole: Tensor) -> Mapping[str, Tensor]:
+    """Mark what is wrong if whole numbers are taken for rounded ones.
+
+    Near a whole number that depends on how the quotient was computed.
+    """
+    near_a_whole_one = (steps - steps.round()).abs() <= NEAR_A_TIE * (1 + steps.abs())
+    return {"q": ((steps - whole).abs() > 0.499) | near_a_whole_one}
+
+
 def _cut_off(inputs: Inputs) -> Mapping[str, Tensor]:
-    return {"q": in_steps(inputs["x"], scale_of(inputs["x"])).trunc()}
+    steps = in_steps(inputs["x"].double(), scale_of(inputs["x"].double()))
+    return _beyond_a_half(steps, steps.trunc())
 
 
 def _rounded_down(inputs: Inputs) -> Mapping[str, Tensor]:
-    return {"q": in_steps(inputs["x"], scale_of(inputs["x"])).floor()}
+    steps = in_steps(inputs["x"].double(), scale_of(inputs["x"].double()))
+    return _beyond_a_half(steps, steps.floor())
+
+
+def _without_steps(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"q": _held(inputs["x"].round())}
+
+
+def _of_lanes_of_one(inputs: Inputs) -> Mapping[str, Tensor]:
+    return _of_scale(inputs["x"], inputs["x"].abs().amax(-1).clamp(min=1.0) / MOST)
+
+
+def _too_large(inputs: Inputs) -> Mapping[str, Tensor]:
+    return {"q": inputs["x"].double().abs() * MOST > LARGEST["float32"]}
 
 
 def _half_always_added(inputs: Inputs) -> Mapping[str, Tensor]:
@@ -180,6 +203,13 @@ def _low_half_first(inputs: Inputs) -> Mapping[str, Tensor]:
     return _scaled(planes, inputs)
 
 
+def _second_half(inputs: Inputs) -> Mapping[str, Tensor]:
+    columns = inputs["packed"].shape[1]
+    marks = side_by_side(inputs["packed"].bool(), inputs["packed"].bool())
+    marks[:, :columns], marks[:, columns:] = False, True
+    return {"out": marks}
+
+
 def _without_scale(inputs: Inputs) -> Mapping[str, Tensor]:
     ones = inputs["scale"].new_ones(inputs["scale"].shape)
     return unpack({**inputs, "scale": ones})
@@ -193,14 +223,33 @@ QUANTIZE_MISTAKES = (
         cause="formula",
         hint="q is cut off, not rounded: a conversion to an integer drops all digits behind the "
         "point. Round to the nearest whole number first.",
-        reference=_cut_off,
+        only=_cut_off,
         near=NEAR_Q,
     ),
     Mistake(
         cause="formula",
         hint="q is rounded down: round to the nearest whole number.",
-        reference=_rounded_down,
+        only=_rounded_down,
         near=(r"floor\(", *NEAR_Q),
+    ),
+    Mistake(
+        cause="formula",
+        hint="q is x itself, rounded: divide x by the scale first.",
+        reference=_without_steps,
+        near=NEAR_Q,
+    ),
+    Mistake(
+        cause="masked_lanes",
+        hint="The largest |x| is never below 1 here: masked lanes hold 1. Let them load 0.",
+        reference=_of_lanes_of_one,
+        near=(r"other *= *1", r"other"),
+    ),
+    Mistake(
+        cause="overflow",
+        hint="Only x above a 127th of the largest float32 is wrong: x * 127 is infinite there. "
+        "Divide first.",
+        only=_too_large,
+        near=(r"\* *127|127(\.0)? *\*",),
     ),
     Mistake(
         cause="negative_inputs",
@@ -227,7 +276,7 @@ QUANTIZE_MISTAKES = (
         cause="formula",
         hint="All rows have the scale of the whole tensor: each has its own.",
         reference=_of_the_whole_tensor,
-        near=(r"\.max\(", *NEAR_SCALE),
+        near=(r"(largest|most|max)\w* *=", *NEAR_SCALE),
     ),
     Mistake(
         cause="formula",
@@ -239,10 +288,16 @@ QUANTIZE_MISTAKES = (
         cause="formula",
         hint="A row of zeros has the scale 0 here. Its scale is 1, so that nobody divides by 0.",
         reference=_zero_for_zeros,
-        near=(r"127", r"store\(scale"),
+        near=(r"store\(scale", r"127"),
     ),
 )
 UNPACK_MISTAKES = (
+    Mistake(
+        cause="never_written",
+        hint="The second half of each row of out is missing: it has 2 * columns elements.",
+        only=_second_half,
+        near=(r"store\(out", r"store\("),
+    ),
     Mistake(
         cause="swapped_arguments",
         hint="The halves of a byte are exchanged: the low four bits are the even column.",
