@@ -30,7 +30,12 @@ def log_chances_of_shares(share: Tensor, total: Tensor, probability: Tensor) -> 
 
 
 def nearest(expected: Expected, got: Mapping[str, Tensor]) -> Expected:
-    """Return what to expect where each element of `got` took the choice that it is nearest to."""
+    """Return what to expect where each element of `got` took the choice that it is nearest to.
+
+    An element that equals its second right integer is expected to be that one.
+    """
+    if expected.also_right:
+        return replace(expected, outputs={**expected.outputs, **_second_ones(expected, got)})
     if not expected.choices:
         return expected
     taken = {name: choices_taken(expected, name, each) for name, each in got.items()}
@@ -49,6 +54,14 @@ def nearest(expected: Expected, got: Mapping[str, Tensor]) -> Expected:
         magnitude=picked(lambda one: one.magnitude),
         choices=(),
     )
+
+
+def _second_ones(expected: Expected, got: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name: torch.where(widened(got[name]) == second, second, expected.outputs[name])
+        for name, second in expected.also_right.items()
+        if name in got
+    }
 
 
 def choices_taken(expected: Expected, name: str, got: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -21,6 +21,8 @@ class Expected:
 
     `inherits` names the outputs that may miss more, by what numbers in between have lost.
 
+    `also_right` has the second right integer of each element, for outputs of rounded numbers.
+
     Of random outputs, `choices` says what to expect of elements that take each of them, with its
     name and probability. The other fields are those of the first choice.
     """
@@ -35,6 +37,7 @@ class Expected:
     choice: str = ""
     probability: float = 1.0
     choices: tuple[Expected, ...] = ()
+    also_right: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 def limit_of(expected: Expected, name: str, got: Tensor) -> Tensor:

@@ -50,10 +50,11 @@ class Argument:
     between memory and the chip; bytes follow from them and the tensor's size. `most_reads` and
     `most_writes` are the most that the traffic step lets pass; None lets any number pass.
     An `out` has the shape and dtype of the argument named by `like`, unless given here, and padded
-    rows as that one has. A shape that follows from those of the inputs is a function of them. The
-    `dtype` of a scalar is the Python type of the number: float, int or bool. `needed(inputs)` is
-    the number of bytes that one pass over what these inputs ask for moves; None for all of the
-    tensor. `seeds` marks the number from which the kernel makes its random ones.
+    rows as that one has, or another input where that is a vector. A shape that follows from those
+    of the inputs is a function of them. The `dtype` of a scalar is the Python type of the number:
+    float, int or bool. `needed(inputs)` is the number of bytes that one pass over what these inputs
+    ask for moves; None for all of the tensor. `seeds` marks the number from which the kernel makes
+    its random ones.
     """
 
     name: str

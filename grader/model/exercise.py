@@ -48,6 +48,10 @@ class Tolerance:
     `intermediate(case, inputs, expected)` is, in float64, the error that each output may have
     besides, because an honest kernel stores numbers in between in the case's dtype, such as the
     factor of a product of matrices. Outputs that it leaves out have none.
+
+    `also_right(inputs, expected)` is, of outputs of rounded numbers in integers, a second integer
+    that is right where float32 may not say on which side of a tie the exact number lies. Elsewhere
+    it is the expected one.
     """
 
     terms: Callable[[Case], int]
@@ -55,6 +59,7 @@ class Tolerance:
     magnitude: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
     exact: tuple[str, ...] = ()
     rounded_once: bool = False
+    also_right: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
 
 
 # Values of `Budget.count`. Reads, writes (of elements of global and of shared memory) and barriers
@@ -250,6 +255,10 @@ class Spec(BaseSpec):
             (
                 self.random is not None and len(self.random.choices) < 2,
                 "random has fewer than two choices",
+            ),
+            (
+                self.random is not None and self.tolerance.also_right is not None,
+                "a random output has choices: the tolerance has no `also_right` beside them",
             ),
             (self.reference is no_reference, "reference is missing"),
             *((True, fault) for fault in faults_of(self.instructions, self.arguments)),

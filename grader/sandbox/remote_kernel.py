@@ -319,7 +319,10 @@ def _destination(
         return torch.zeros(shape, dtype=dtype, device=device)
     like = inputs[argument.like]
     assert isinstance(like, Tensor)
-    pad = like.stride(-2) - like.shape[-1] if like.ndim > 1 else 0
+    tensors = [one for one in (like, *inputs.values()) if isinstance(one, Tensor)]
+    # The output of a vector may have rows, too: they are as far apart as those of another input.
+    pads = [one.stride(-2) - one.shape[-1] for one in tensors if one.ndim > 1]
+    pad = pads[0] if pads else 0
     # A row stride other than the input's: a kernel that uses one for both is wrong.
     zeros = torch.zeros(like.shape if shape is None else shape, dtype=dtype, device=like.device)
     return with_layout(zeros, pad and pad + 2, 0, device)

@@ -307,11 +307,14 @@ class Slots:
         inputs: Mapping[str, Tensor | float],
         withheld: Mapping[str, Withheld],
     ) -> Tensor:
-        count = shape[-1]
-        columns = self._random_places(count, len(lines), SAMPLED_COLUMNS)
-        alike = [one for name, one in withheld.items() if _tensor(inputs[name]).shape == shape]
-        for turn, one in enumerate(alike):
-            columns[:, turn] = one.places[lines, 0] % count
+        # An input with the output's rows may have fewer columns, if an element gives several.
+        columns = self._random_places(shape[-1], len(lines), SAMPLED_COLUMNS)
+        turn = 0
+        for name, one in withheld.items():
+            *rows, extent = _tensor(inputs[name]).shape
+            if rows == [*shape[:-1]] and shape[-1] % extent == 0:
+                columns[:, turn] = one.places[lines, 0] % extent * (shape[-1] // extent)
+                turn += 1
         return columns
 
     def stream(self) -> ReferenceCalls:
@@ -332,10 +335,16 @@ def affordable_slots(spec: Spec, case: Case) -> int:
 def _picked(
     expected: Expected, name: str, dtype: torch.dtype, lines: Tensor, columns: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Return answers and limits of some lines, with `columns` of these elements of each, flat."""
+    """Return answers and limits of some lines, with `columns` of these elements of each, flat.
+
+    Of two neighbouring integers that are both right, the answer is the middle.
+    """
     answer = expected.outputs[name]
     limit = torch.zeros_like(answer)
-    if not is_whole(dtype):
+    if name in expected.also_right:
+        limit = (expected.also_right[name] - answer).double() / 2
+        answer, limit = answer + limit, limit.abs()
+    elif not is_whole(dtype):
         own, size = expected.in_float32[name].double(), expected.magnitude[name]
         limit, _ = limits(dtype, answer, own, size, expected.terms)
     if columns is None:

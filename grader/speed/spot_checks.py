@@ -35,8 +35,9 @@ class Canary:
 class SpotCheck:
     """Some places of one dtype in the arena, with their expected values and tolerances.
 
-    `index` counts elements of the dtype from the arena's start; answers and limits are float64, for
-    integers int64. `before` holds the bits that lay there before the call.
+    `index` counts elements of the dtype from the arena's start. Answers and limits are float64. For
+    integers they are int64, or float64 for the middle of two. `before` holds the bits that lay
+    there before the call.
     """
 
     index: Tensor
@@ -62,9 +63,12 @@ class SpotCheck:
         return int(right.sum()) / max(1, int(takes_work.sum()))
 
     def error(self) -> Tensor:
-        """Return the absolute error of each place; for integers 1 where they differ."""
+        """Return the absolute error of each place; for integers 1 where they differ.
+
+        Integers with an answer between two of them have the distance to it.
+        """
         values = widened(self.held())
-        if not values.is_floating_point():
+        if not (values.is_floating_point() or self.answer.is_floating_point()):
             return (values != self.answer).long()
         return (values - self.answer).abs()
 

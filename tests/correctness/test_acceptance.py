@@ -249,7 +249,8 @@ def zeros(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs
 
 
 def nan(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
-    return {k: v + math.nan for k, v in correctly_rounded(spec, case, inputs, expected).items()}
+    answers = correctly_rounded(spec, case, inputs, expected)
+    return {k: v + math.nan if v.is_floating_point() else v for k, v in answers.items()}
 
 
 def is_all_zeros(spec: Spec, case: Case) -> bool:
@@ -630,6 +631,52 @@ def test_an_integer_output_is_compared_exactly():
     found = compare("count", other, answer, **options)
     assert found is not None
     assert (found.index, found.expected_text, found.got_text) == ((1,), "4", "5")
+
+
+def rounding(error: float) -> Spec:
+    """n is x, rounded; both neighbours are right where x lies within `error` of a tie."""
+
+    def second(inputs: Inputs, expected: Outputs) -> Outputs:
+        near = (inputs["x"] - inputs["x"].floor() - 0.5).abs() <= error
+        return {"n": (2 * inputs["x"].floor() + 1 - expected["n"]).where(near, expected["n"])}
+
+    return replace(
+        SOFTMAX,
+        arguments=(reads("x"), writes("n", like="x", dtype="int8")),
+        inputs=lambda case, draw: {"x": torch.tensor([[1.4999, -1.5, 2.4, 3.5001]])},
+        reference=lambda inputs: {"n": inputs["x"].round()},
+        tolerance=Tolerance(terms=lambda case: 1, also_right=second),
+    )
+
+
+@pytest.mark.parametrize(
+    ("numbers", "wrong"),
+    [
+        ([1, -2, 2, 4], None),
+        ([2, -1, 2, 3], None),  # the other neighbours, near ties
+        ([1, -2, 3, 4], 2),  # 2.4 is near no tie
+        ([1, -2, 2, 5], 3),  # a step beyond both neighbours
+        ([1, -3, 2, 4], 1),
+        ([0, -2, 2, 4], 0),
+    ],
+)
+def test_near_a_tie_the_integers_on_both_sides_are_right(numbers: list[int], wrong: int | None):
+    spec, case = rounding(0.001), Case((1, 4), "float32")
+    inputs = spec.inputs(case, CaseDraw(case))
+    expected, got = expect(spec, case, inputs), {"n": torch.tensor([numbers], dtype=torch.int8)}
+    found = first_mismatch(expected, got, {})
+    assert (found and found.index) == (None if wrong is None else (0, wrong))
+    (share,) = (share for _, share in shares_right(expected, got, {}, inputs))
+    assert (share == 1.0) == (wrong is None)
+
+
+def test_without_a_range_near_ties_one_integer_is_right():
+    """Otherwise a range of 0 would accept both neighbours of each number."""
+    spec, case = rounding(-1.0), Case((1, 4), "float32")
+    expected = expect(spec, case, spec.inputs(case, CaseDraw(case)))
+    for numbers, right in (([1, -2, 2, 4], True), ([2, -2, 2, 4], False)):
+        got = {"n": torch.tensor([numbers], dtype=torch.int8)}
+        assert (first_mismatch(expected, got, {}) is None) is right
 
 
 # -- the spacing of numbers

@@ -152,6 +152,16 @@ def test_an_output_of_a_shape_of_its_own_has_padded_rows_where_its_model_has():
     assert (out.shape, out.dtype, out.stride()) == ((3, 7), torch.float16, (13, 1))
 
 
+def test_an_output_like_a_vector_has_rows_as_far_apart_as_those_of_another_input():
+    """Bytes of a matrix are unpacked to the dtype of a vector of scales."""
+    rows = writes("out", like="scale", shape=lambda inputs: (len(inputs["x"]), 10))
+    spec = replace(SOFTMAX, arguments=(reads("x"), reads("scale"), rows))
+    x = with_layout(torch.ones(3, 5, dtype=torch.uint8), pad=4, offset=1)
+    inputs = {"x": x, "scale": torch.ones(3, dtype=torch.float16)}
+    out = destinations(spec, inputs, torch.device("cpu"))["out"]
+    assert (out.shape, out.dtype, out.stride()) == ((3, 10), torch.float16, (16, 1))
+
+
 # -- the pattern in outputs that nobody wrote
 
 

@@ -130,6 +130,11 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
         ("18_row_on_chip", 1.0),
         # Late elements are near -1 or 1, like most others.
         ("19_roofline", SAMPLED_WITHHELD / SAMPLED_ELEMENTS),
+        # The largest of a row came late, so all of it has another scale, unless a number far below
+        # 0 is larger in size.
+        ("20_quantize_int8:quantize", 0.1),
+        # One byte of a row is another for sure, and its first number may be the same all the same.
+        ("20_quantize_int8:unpack", 0.75 / SAMPLED_COLUMNS),
     ],
 )
 def test_what_was_computed_before_the_last_inputs_came_is_wrong(name: str, share: float):
@@ -452,7 +457,7 @@ def test_a_third_of_one_slot_left_undone_shows(name: str):
         for sent, argument in zip(calls[-1], spec.arguments, strict=True):
             if argument.filled:
                 done = view(arena.memory, sent)
-                done[2 * len(done) // 3 :] = torch.nan
+                done[2 * len(done) // 3 :] = torch.nan if done.is_floating_point() else 0
         caught += not contents.outputs_right()
     # None of the 16 rows that are looked at lies in the last third with a chance of 0.67^16 =
     # 0.15 %. So once in 67 runs one of the ten is missed, and three of them once in 2 million.
@@ -510,9 +515,9 @@ def test_the_share_that_is_right_is_that_of_the_work_done(name: str):
     # One element of thousands may be right by chance.
     assert max(check.share_right() for check in contents.spot_checks) < 0.01
     do_all(spec, arena, calls)
-    assert [check.share_right() for check in contents.spot_checks] == [1.0] * len(
-        contents.spot_checks
-    )
+    for check in contents.spot_checks:
+        # One byte of 256 held before, by chance, what belongs there.
+        assert check.share_right() > (0.9 if check.memory.dtype.itemsize == 1 else 1 - 1e-9)
 
 
 def test_places_where_zero_is_right_take_no_work():
@@ -604,6 +609,32 @@ def test_a_nan_in_a_sampled_place_shows():
     do_all(spec, arena, calls)
     check.memory[check.index[-1]] = torch.nan
     assert not bool(check.right())
+
+
+def test_near_a_tie_a_sampled_integer_may_be_either_neighbour():
+    """Half of all elements lie on a tie: one step up is right there, and one down is not."""
+    halves = {"x": lambda case, draw: (draw.tensor(case.shape).clamp_(-9, 9) * 2).round_() / 2}
+
+    def second(inputs: Inputs, expected: Inputs) -> Inputs:
+        return {"out": inputs["x"].ceil()}
+
+    spec = replace(
+        small(SPECS["04_online_softmax"]),
+        arguments=(reads("x"), writes("out", like="x", dtype="int16")),
+        inputs=lambda case, draw: {"x": halves["x"](case, draw)},
+        reference=lambda inputs: {"out": inputs["x"].floor()},
+        tolerance=Tolerance(terms=lambda case: 1, also_right=second),
+    )
+    slots, arena = slots_of(spec)
+    calls, contents = slots.refill()
+    (check,) = contents.spot_checks
+    do_all(spec, arena, calls)
+    ties = check.limit == 0.5
+    assert 0.1 < ties.double().mean() < 0.9
+    places = check.index[ties].unique()
+    for step, right in ((0, True), (1, True), (1, False), (-3, False)):
+        check.memory[places] += step
+        assert contents.outputs_right() is right
 
 
 def test_calls_come_in_a_random_order_and_none_is_missing():
@@ -741,6 +772,9 @@ def test_all_arguments_of_a_call_are_there():
         ("14_layernorm_gelu", "read_one_write_one", ("a", "out"), 4, 2),
         ("18_row_on_chip", "read_one_write_one", ("a", "out"), 8, 4),
         ("19_roofline", "read_one_write_one", ("a", "out"), 8, 4),
+        # Of the larger tensor it moves as much as of the smaller one.
+        ("20_quantize_int8:quantize", "read_one_write_one", ("a", "out"), 2, 1),
+        ("20_quantize_int8:unpack", "read_one_write_one", ("a", "out"), 2, 1),
     ],
 )
 def test_the_ceiling_reads_and_writes_like_the_exercise(

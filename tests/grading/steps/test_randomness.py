@@ -250,6 +250,10 @@ def test_a_seed_is_named_as_one():
         ({"random": None}, "needs one seed"),
         ({"arguments": DROPOUT.spec.arguments[:3] + DROPOUT.spec.arguments[4:]}, "needs one seed"),
         ({"random": replace(DROPOUT.spec.random, choices=())}, "fewer than two choices"),
+        (
+            {"tolerance": replace(DROPOUT.spec.tolerance, also_right=lambda inputs, _: inputs)},
+            "no `also_right`",
+        ),
     ],
 )
 def test_a_spec_that_does_not_fit_is_refused(changes: dict[str, object], message: str):

@@ -68,7 +68,7 @@ def added(a: Tensor | Sum, b: Tensor | Sum, factor: int = 1) -> Sum | None:
     reach = _reach(a) + _reach(b) * factor
     if reach > torch.iinfo(a.dtype).max:
         return None
-    scaled = [part.to(a.dtype) * factor if factor != 1 else part for part in _parts(b)]
+    scaled = [part.to(a.dtype) * factor for part in _parts(b)]
     parts = _merged([*_parts(a), *scaled])
     return Sum(parts, (low + least * factor, high + most * factor), reach)
 

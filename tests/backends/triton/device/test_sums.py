@@ -47,6 +47,16 @@ def tensors(lows: tuple[int, ...] = (0, -3), dtype: torch.dtype = torch.int64) -
     )
 
 
+def test_an_address_of_bytes_keeps_64_bits() -> None:
+    """The offset of a byte is not multiplied, so nothing else widens a part of 32 bits."""
+    pointers = torch.full((3, 1, 1), 2**40)
+    offsets = Sum((torch.zeros(1, 2, 1).int(), torch.arange(4).view(1, 1, 4).int()), (0, 3), 3)
+    total = added(pointers, offsets)
+    assert total is not None
+    assert {part.dtype for part in total.parts} == {torch.int64}
+    assert total.tensor.max() == 2**40 + 3
+
+
 @given(tensors(), tensors(), st.sampled_from((1, 4)))
 def test_a_sum_has_the_elements_that_adding_gives(a: Tensor, b: Tensor, factor: int) -> None:
     total = added(a, b, factor)
