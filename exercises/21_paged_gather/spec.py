@@ -175,8 +175,8 @@ def _behind_the_end(inputs: Inputs) -> Mapping[str, Tensor]:
     return {"out": ~_seen(inputs).unsqueeze(-1).expand(_of_out(inputs))}
 
 
-ENTRY = (r"load\(.*table", r"table.*\+")
-LENGTH = (r"< *\(?length|length.*>", r"load\(.*length", r"load\(.*(page|source|src)")
+ENTRY = (r"load\(.*table", r"\bpage\w* *= ", r"table.*\+")
+LENGTH = (r"[<>]=? *\(?(length|left|n\b)|(length|left)\w* *[<>]", r"load\(.*length")
 
 MISTAKES = (
     *(
@@ -236,7 +236,7 @@ MISTAKES = (
         hint="The last page of a sequence is left out where it is not full: its first tokens "
         "exist.",
         reference=_full_pages_alone,
-        near=(r"//", *LENGTH),
+        near=(r"length.*//", *LENGTH),
     ),
     *(
         Mistake(

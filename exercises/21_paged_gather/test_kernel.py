@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.testing import assert_same_bits, assert_within, cases_of
+from grader.testing import assert_within, cases_of
 
 cases = cases_of(__file__)
 positions = st.floats(0, 1, exclude_max=True)  # of one thing, as a share of how many there are
@@ -33,7 +33,7 @@ def test_other_numbers_of_the_pages_change_nothing(kernel, case):
     pages.copy_(pages.flip(0))
     table.copy_((len(pages) - 1 - table).masked_fill(table == NO_PAGE, NO_PAGE))
     out = kernel.run(inputs)["out"]
-    assert_same_bits(out, expected, "out of a pool that is turned round")
+    assert_within(out, expected, 0.0, "out of a pool that is turned round")
 
 
 @given(case=cases)
@@ -43,7 +43,7 @@ def test_equal_rows_of_the_table_give_equal_outputs(kernel, case):
     inputs["table"][-1] = inputs["table"][0]
     inputs["lengths"][-1] = inputs["lengths"][0]
     out = kernel.run(inputs)["out"]
-    assert_same_bits(out[-1], out[0], "out of the last sequence, which is like the first")
+    assert_within(out[-1], out[0], 0.0, "out of the last sequence, which is like the first")
 
 
 @given(case=cases)
@@ -57,7 +57,7 @@ def test_what_no_sequence_has_may_be_anything(kernel, case):
     used[page[exists], place[exists]] = True
     pages[~used] = math.nan
     out = kernel.run(inputs)["out"]
-    assert_same_bits(out, expected, "out with NaN in what no sequence has")
+    assert_within(out, expected, 0.0, "out with NaN in what no sequence has")
 
 
 @given(case=cases)
@@ -70,7 +70,7 @@ def test_a_sequence_without_tokens_is_all_zeros(kernel, case):
     expected[::2] = 0.0
     out = kernel.run(inputs)["out"]
     assert_within(out[::2], 0.0, 0.0, "out of sequences without tokens")
-    assert_same_bits(out[1::2], expected[1::2], "out of the others")
+    assert_within(out[1::2], expected[1::2], 0.0, "out of the others")
 
 
 @given(case=cases)
@@ -86,7 +86,7 @@ def test_one_token_fewer_is_one_more_of_zeros(kernel, case):
     inputs["table"][first, last[first] // size] = NO_PAGE
     expected[some, last[some]] = 0.0
     out = kernel.run(inputs)["out"]
-    assert_same_bits(out, expected, "out with one token fewer in each sequence")
+    assert_within(out, expected, 0.0, "out with one token fewer in each sequence")
 
 
 @given(case=cases, position=positions)
@@ -100,4 +100,4 @@ def test_each_token_goes_where_the_table_says(kernel, case, position):
     inputs["pages"][chosen] = 7.0
     expected[(page == chosen[0]) & (place == chosen[1]) & exists] = 7.0
     out = kernel.run(inputs)["out"]
-    assert_same_bits(out, expected, f"out after a change of page {int(chosen[0])}")
+    assert_within(out, expected, 0.0, f"out after a change of page {int(chosen[0])}")
