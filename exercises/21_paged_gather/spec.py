@@ -296,15 +296,18 @@ SPEC = Spec(
     # More sequences than a grid has programs along y.
     launched=Case((65_537, 1, 1, 3), "float32"),
     largest=(300, 300, 130, 2_000),
-    most_elements=2**17,
+    most_elements=2**16,
     inputs=inputs,
     reference=reference,
     rows_of=rows_of,
     # A copy: only the number itself is right.
     tolerance=Tolerance(terms=lambda case: 1, rounded_once=True),
-    pictured=Case((2, 2, 2, 3), "float32"),
+    # A full sequence, an empty one, and one that ends in its page; two tiles of tokens each.
+    pictured=Case((3, 1, 18, 3), "float32"),
     counted=Case((3, 9, 4, 2_203), "bfloat16", pad=3),
     scored=Scored(dtype="bfloat16", columns=(32, 16, 256)),
+    # A comparison an element: token, or 0.
+    flops=lambda case: case.elements,
     # Those of a copy of blocks that a program computes itself. No GPU has measured them yet.
     gates=Gates(passing=0.80, great=0.93),
     hints=(
