@@ -155,6 +155,10 @@ class Spec(BaseSpec):
     have no rows. With `independent_columns` an output without rows is a vector, and each element
     depends on its column of the inputs (docs/entries.md). The judge samples rows and columns then.
 
+    `rows_of(inputs, rows)` returns inputs whose outputs are these rows of the outputs, in order.
+    Where it is missing, they are the rows of each input that grows with the case's rows. An output
+    needs it whose row depends on other rows of an input, such as those that a table names.
+
     `reference(inputs)` returns every filled argument, computed in the dtype of its inputs: the
     judge calls it in float64 for the expected output and in float32 for torch's own error.
 
@@ -206,6 +210,7 @@ class Spec(BaseSpec):
     strided: bool = False
     memory_counted: Case | None = None
     independent_rows: bool = True
+    rows_of: Callable[[Inputs, Tensor], Inputs] | None = None
     independent_columns: bool = False
     also: tuple[Spec, ...] = ()
     kernels: bool = True

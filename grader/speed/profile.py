@@ -118,15 +118,16 @@ def sizes(spec: Spec, rows: int) -> dict[str, int]:
 def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
     scored, _ = spec.timed
     few = 8 if scored.extents else 64
-    one = arguments(spec, scored_case(spec, few), LargeDraw(scored_case(spec, few), "cpu", 0))
+    one, more = _drawn(spec, few), _drawn(spec, 2 * few)
     described: list[dict[str, object]] = []
     for argument in spec.arguments:
-        value = one[argument.name]
-        if not isinstance(value, Tensor):
+        value, other = one[argument.name], more[argument.name]
+        if not isinstance(value, Tensor) or not isinstance(other, Tensor):
             described.append({"value": value})
             continue
-        # A tensor with an extent of `few` grows with the rows; the output of a reduction does not.
-        shape = [rows if n == few else n for n in value.shape[:1]] + list(value.shape[1:])
+        # The output of a reduction does not grow with the rows; a pool of pages has many for a row.
+        ends = zip(value.shape[:1], other.shape[:1], strict=True)
+        shape = [n + (m - n) * (rows - few) // few for n, m in ends] + list(value.shape[1:])
         described.append({"shape": shape, "dtype": NAMES[value.dtype]})
     return {
         "kernel": str(kernel),
@@ -136,6 +137,11 @@ def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
         "arguments": described,
         "below": (1, *scored.extents)[-1],  # for indices
     }
+
+
+def _drawn(spec: Spec, rows: int) -> dict[str, Tensor | float]:
+    case = scored_case(spec, rows)
+    return arguments(spec, case, LargeDraw(case, "cpu", 0))
 
 
 def digest(launched: Sequence[Launch]) -> Profile:

@@ -229,7 +229,7 @@ class Slots:
         rows, known = None, dict(inputs)
         if self.spec.independent_rows:
             rows = self._sampled_rows(withheld)
-            known = _cut(inputs, self._with_rows, lambda value: value[rows])
+            known = self._of_rows(inputs, rows)
         expected = expect(self.spec, self.case, known)
         placed_by_name = {placed.argument.name: placed for placed in slot}
         for name, answer in expected.outputs.items():
@@ -252,6 +252,14 @@ class Slots:
             yield placed, (index, answers, limits_there, probabilities.expand(answers.shape))
         if self.spec.independent_columns:
             yield from self._sampled_sums(inputs, placed_by_name)
+
+    def _of_rows(
+        self, inputs: Mapping[str, Tensor | float], rows: Tensor
+    ) -> dict[str, Tensor | float]:
+        """Return inputs from which the right values of these rows of the outputs follow."""
+        if self.spec.rows_of is not None:
+            return dict(self.spec.rows_of(inputs, rows))
+        return _cut(inputs, self._with_rows, lambda value: value[rows])
 
     def _sampled_sums(
         self, inputs: Mapping[str, Tensor | float], placed_by_name: Mapping[str, Placed]

@@ -1,0 +1,68 @@
+"""Takes an entry of -1 for page 0, and copies that.
+
+Rejected at: correctness
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+TOKENS = 16
+COLUMNS = 512
+
+
+@triton.jit
+def paged_gather_kernel(
+    pages_ptr,
+    table_ptr,
+    lengths_ptr,
+    out_ptr,
+    page_stride,
+    token_stride,
+    table_stride,
+    out_stride,
+    out_token_stride,
+    blocks,
+    page_size,
+    width,
+    TOKENS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    program = tl.program_id(0).to(tl.int64)
+    sequence, block = program // blocks, program % blocks
+    first = block * page_size
+    left = tl.load(lengths_ptr + sequence) - first
+    page = tl.maximum(tl.load(table_ptr + sequence * table_stride + block), 0).to(tl.int64)
+    source = pages_ptr + page * page_stride
+    target = out_ptr + sequence * out_stride + first * out_token_stride
+    for token in range(0, page_size, TOKENS):
+        tokens = token + tl.arange(0, TOKENS)[:, None]
+        for column in range(0, width, COLUMNS):
+            columns = column + tl.arange(0, COLUMNS)[None, :]
+            inside = (tokens < page_size) & (columns < width)
+            exists = inside
+            x = tl.load(source + tokens * token_stride + columns, mask=exists, other=0.0)
+            tl.store(target + tokens * out_token_stride + columns, x, mask=inside)
+
+
+def paged_gather(
+    pages: torch.Tensor, table: torch.Tensor, lengths: torch.Tensor, out: torch.Tensor
+) -> None:
+    sequences, blocks = table.shape
+    _, page_size, width = pages.shape
+    paged_gather_kernel[(sequences * blocks,)](
+        pages,
+        table,
+        lengths,
+        out,
+        pages.stride(0),
+        pages.stride(1),
+        table.stride(0),
+        out.stride(0),
+        out.stride(1),
+        blocks,
+        page_size,
+        width,
+        TOKENS=min(TOKENS, triton.next_power_of_2(page_size)),
+        COLUMNS=min(COLUMNS, triton.next_power_of_2(width)),
+    )

@@ -1,0 +1,53 @@
+"""The numbers in the lesson of 21_paged_gather: they follow from its scored case."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from grader.course import catalog
+from grader.model.arguments import ITEMSIZE
+from grader.speed.scored_case import scored_case, usually_needed
+
+ROOT = Path(__file__).parents[2]
+EXERCISE = catalog.find(ROOT, "21_paged_gather")
+SPEC = EXERCISE.spec
+LESSON = " ".join((EXERCISE.folder / "README.md").read_text(encoding="utf-8").split())
+BLOCKS, PAGE_SIZE, WIDTH = SPEC.scored.extents
+BYTES = ITEMSIZE[SPEC.scored.dtype]
+PAGE = PAGE_SIZE * WIDTH  # elements
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"**blocks** of {PAGE_SIZE} tokens, {PAGE:,} elements each in the scored case",
+        f"An entry of the table has 4 bytes, next to the {PAGE * BYTES:,} bytes of a page",
+        f": {4 / (PAGE * BYTES):.2%}. ".replace("%", " %"),
+        f"A length serves {BLOCKS} blocks",
+        f"one stretch of {PAGE * BYTES // 32} such pieces",
+        f"A page of {PAGE:,} elements overflows {2**31 - 1:,} from page {2**31 // PAGE:,} on",
+        f"a pool of {2**31 * BYTES / 1e9:.1f} GB in bfloat16",
+        f"loads the whole page reads it {PAGE_SIZE} times",
+        f"has three sequences of up to {math.prod(SPEC.counted.shape[1:3])} tokens",
+    ],
+)
+def test_a_number_follows_from_the_scored_case(said: str):
+    assert said in LESSON
+
+
+def test_about_eight_of_ten_elements_belong_to_a_token():
+    assert "about eight of ten elements belong to a token" in LESSON
+    size = scored_case(SPEC, 64).elements * BYTES
+    sizes = {"pages": size, "table": 64 * BLOCKS * 4, "lengths": 64 * 4, "out": size}
+    assert usually_needed(SPEC, sizes)["pages"] / size == pytest.approx(0.8, abs=0.05)
+
+
+def test_the_longest_token_of_an_edge_is_named():
+    told = re.search(r"pages of 1 to (\d+) tokens, tokens of 1 to ([\d,]+) elements", LESSON)
+    assert told is not None
+    assert int(told[1]) == max(case.shape[2] for case in SPEC.edges)
+    assert int(told[2].replace(",", "")) == max(case.shape[3] for case in SPEC.edges)
