@@ -187,15 +187,17 @@ class Event:
 class Generator(torch.Generator):
     """A generator of random numbers for the host or for "cuda": both have the host's numbers."""
 
-    device: torch.device
+    _named: torch.device
 
     def __new__(cls, device: str | int | torch.device = HOST) -> Generator:
-        made = super().__new__(cls, HOST)
-        made._device = _device(device)
+        new: Any = super().__new__
+        made: Generator = new(cls, HOST)
+        made._named = _device(device)
         return made
 
-    def __getattribute__(self, name: str) -> Any:
-        return super().__getattribute__("_device" if name == "device" else name)
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        return self._named
 
 
 def _seed(seed: int) -> None:
