@@ -9,4 +9,6 @@ def dropout_residual(
     """Fills out with residual plus x / (1 - p), or with residual alone where x is dropped."""
     generator = torch.Generator(x.device).manual_seed(seed)
     numbers = torch.rand(x.shape, generator=generator, device=x.device)
-    torch.add(residual, torch.where(numbers < p, 0.0, x / (1 - p)), out=out)
+    # In float32: x / (1 - p) and the residual may cancel, and 16 bits would round in between.
+    kept = torch.where(numbers < p, 0.0, x.float() / (1 - p))
+    torch.add(residual, kept, out=out)

@@ -16,13 +16,13 @@ def dropout_residual_kernel(x_ptr, residual_ptr, p, seed, out_ptr, n, BLOCK: tl.
     vectors of more than 2**31 elements.
     """
     # BEGIN SOLUTION: load both blocks, draw a number for each element, drop or scale, add, store
-    program = tl.program_id(0).to(tl.int64)
-    offsets = program * BLOCK + tl.arange(0, BLOCK)
+    block = tl.program_id(0).to(tl.int64)
+    offsets = block * BLOCK + tl.arange(0, BLOCK)
     inside = offsets < n
     x = tl.load(x_ptr + offsets, mask=inside).to(tl.float32)
     residual = tl.load(residual_ptr + offsets, mask=inside).to(tl.float32)
     # One counter gives four numbers with the work of one: those of four neighbouring elements.
-    counters = program * (BLOCK // 4) + tl.arange(0, BLOCK // 4)
+    counters = block * (BLOCK // 4) + tl.arange(0, BLOCK // 4)
     n0, n1, n2, n3 = tl.rand4x(seed, counters)
     numbers = tl.interleave(tl.interleave(n0, n2), tl.interleave(n1, n3))
     # One quotient serves all elements: a product is cheaper than a division for each.

@@ -12,9 +12,9 @@ BLOCK = 2048
 
 @triton.jit
 def draw_kernel(p, seed, mask_ptr, n, BLOCK: tl.constexpr):
-    program = tl.program_id(0).to(tl.int64)
-    offsets = program * BLOCK + tl.arange(0, BLOCK)
-    counters = program * (BLOCK // 4) + tl.arange(0, BLOCK // 4)
+    block = tl.program_id(0).to(tl.int64)
+    offsets = block * BLOCK + tl.arange(0, BLOCK)
+    counters = block * (BLOCK // 4) + tl.arange(0, BLOCK // 4)
     n0, n1, n2, n3 = tl.rand4x(seed, counters)
     numbers = tl.interleave(tl.interleave(n0, n2), tl.interleave(n1, n3))
     tl.store(mask_ptr + offsets, numbers >= p, mask=offsets < n)

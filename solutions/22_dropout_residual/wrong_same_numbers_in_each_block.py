@@ -12,8 +12,8 @@ BLOCK = 2048
 
 @triton.jit
 def dropout_residual_kernel(x_ptr, residual_ptr, p, seed, out_ptr, n, BLOCK: tl.constexpr):
-    program = tl.program_id(0).to(tl.int64)
-    offsets = program * BLOCK + tl.arange(0, BLOCK)
+    block = tl.program_id(0).to(tl.int64)
+    offsets = block * BLOCK + tl.arange(0, BLOCK)
     inside = offsets < n
     x = tl.load(x_ptr + offsets, mask=inside).to(tl.float32)
     residual = tl.load(residual_ptr + offsets, mask=inside).to(tl.float32)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import torch
+from drawn import drawn
 from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
@@ -80,21 +81,13 @@ def right_answer(spec: Spec, inputs: Inputs, outputs: dict[str, torch.Tensor]) -
         k: v.double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v
         for k, v in inputs.items()
     }
-    for name, value in (spec.reference(wide) if spec.random is None else drawn(spec, wide)).items():
+    answers = spec.reference(wide)
+    if spec.random is not None:
+        choices = spec.random.choices
+        chances = [each.probability(wide) for each in choices]
+        answers = drawn([each.reference(wide) for each in choices], chances)
+    for name, value in answers.items():
         outputs[name].copy_(value)
-
-
-def drawn(spec: Spec, inputs: Inputs) -> dict[str, torch.Tensor]:
-    """Let each element take one of its choices, as often as the exercise asks for."""
-    assert spec.random is not None
-    chances = torch.tensor([float(each.probability(inputs)) for each in spec.random.choices])
-    answers = [each.reference(inputs) for each in spec.random.choices]
-    return {
-        name: torch.stack([each[name] for each in answers])
-        .gather(0, chances.multinomial(value.numel(), replacement=True).view(1, *value.shape))
-        .squeeze(0)
-        for name, value in answers[0].items()
-    }
 
 
 def do_all(spec: Spec, arena: object, calls: Sequence[Call]) -> None:

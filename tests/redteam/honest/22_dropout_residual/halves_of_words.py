@@ -9,12 +9,12 @@ BLOCK = 2048
 
 @triton.jit
 def dropout_residual_kernel(x_ptr, residual_ptr, p, seed, out_ptr, n, BLOCK: tl.constexpr):
-    program = tl.program_id(0).to(tl.int64)
-    offsets = program * BLOCK + tl.arange(0, BLOCK)
+    block = tl.program_id(0).to(tl.int64)
+    offsets = block * BLOCK + tl.arange(0, BLOCK)
     inside = offsets < n
     x = tl.load(x_ptr + offsets, mask=inside).to(tl.float32)
     residual = tl.load(residual_ptr + offsets, mask=inside).to(tl.float32)
-    counters = program * (BLOCK // 8) + tl.arange(0, BLOCK // 8)
+    counters = block * (BLOCK // 8) + tl.arange(0, BLOCK // 8)
     w0, w1, w2, w3 = tl.randint4x(seed, counters)
     words = tl.interleave(tl.interleave(w0, w2), tl.interleave(w1, w3))
     low, high = words & 0xFFFF, (words >> 16) & 0xFFFF

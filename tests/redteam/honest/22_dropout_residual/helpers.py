@@ -20,11 +20,11 @@ def summed(x, residual, drop, p):
 
 @triton.jit
 def dropout_residual_kernel(x_ptr, residual_ptr, p, seed, out_ptr, n, BLOCK: tl.constexpr):
-    program = tl.program_id(0).to(tl.int64)
-    offsets = program * BLOCK + tl.arange(0, BLOCK)
+    block = tl.program_id(0).to(tl.int64)
+    offsets = block * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets, mask=offsets < n)
     residual = tl.load(residual_ptr + offsets, mask=offsets < n)
-    drop = dropped(seed, program, p, BLOCK)
+    drop = dropped(seed, block, p, BLOCK)
     tl.store(out_ptr + offsets, summed(x, residual, drop, p), mask=offsets < n)
 
 
