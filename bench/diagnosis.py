@@ -128,7 +128,7 @@ def mutants_of(exercise: Exercise, count: int, scratch: Path) -> Iterator[Row]:
     made = mutants.make(source)
     declared = survivors.assign(made, survivors.read(exercise.survivors), exercise.survivors)
     groups = mistakes_table.groups()
-    stated = frozenset(groups["records"]) | frozenset(groups["budgets"])
+    stated = frozenset().union(*(groups[name] for name in ("records", "budgets", "draws")))
     scratch.mkdir()
     for mutant in mutants.sample([one for one in made if one not in declared], count, SEED):
         kernel = scratch / f"mutant_{made.index(mutant) + 1}_{mutant.operator}.py"

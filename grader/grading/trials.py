@@ -95,7 +95,7 @@ def trusted(work: Callable[[], T], what: str, case: Case) -> T:
 
 
 def failure_from(mismatch: Mismatch, backend: str, numbers: Numbers | None = None) -> Failure:
-    hint = None
+    hint = cause = None
     if mismatch.kind == "never_written":
         reached = backends.find(backend).hints.reached
         begins = "random bits"
@@ -108,6 +108,7 @@ def failure_from(mismatch: Mismatch, backend: str, numbers: Numbers | None = Non
             "conversion to fewer bits in between, and none that cuts bits off."
         )
     elif mismatch.kind == "share":
+        cause = "wrong_share"
         hint = (
             "A number that is uniform in [0, 1) is below p with the probability p: is the "
             "comparison the other way round, or another p used?"
@@ -131,6 +132,7 @@ def failure_from(mismatch: Mismatch, backend: str, numbers: Numbers | None = Non
         got=mismatch.got_text,
         where=f"{mismatch.where} ({mismatch.wrong:,} of {mismatch.total:,} elements)",
         hint=hint,
+        cause=cause,
         numbers=numbers,
     )
 

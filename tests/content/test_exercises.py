@@ -115,7 +115,7 @@ TIMES = rf"{'|'.join(COUNT_WORDS)}|\d+ times"
 
 @each
 def test_the_lesson_says_how_often_arguments_may_move(exercise: Exercise):
-    told = re.search(r"^4\. \*\*traffic\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
+    told = re.search(r"^\d\. \*\*traffic\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
     assert told is not None
     said = re.findall(rf"`(\w+)` (read|written) at most ({TIMES})", words(told[0]))
     whole = Exercise(exercise.folder).whole_spec  # one sentence for all entries
@@ -134,7 +134,7 @@ def test_the_lesson_says_how_often_arguments_may_move(exercise: Exercise):
 def test_the_lesson_names_the_rows_with_which_memory_is_counted(exercise: Exercise):
     case = exercise.spec.memory_counted
     if case is not None:
-        told = re.search(r"^5\. \*\*memory\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
+        told = re.search(r"^\d\. \*\*memory\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
         assert told is not None
         assert f"with {case.shape[0]:,} rows and with {2 * case.shape[0]:,}" in words(told[0])
 

@@ -50,6 +50,7 @@ def words_of_the_grader() -> set[str]:
     room = ROOT / "grader" / "correctness"
     files = [*room.rglob("*.py"), *(ROOT / "grader" / "backends").glob("*/hints.py")]
     files += [exercise.folder / "spec.py" for exercise in catalog.exercises(ROOT)]
+    files += (ROOT / "grader" / "grading").rglob("*.py")  # steps that state a cause
     quoted = re.compile(r'"([a-z0-9_]+)"')
     texts = [file.read_text(encoding="utf-8") for file in files]
     detectors = {file.stem for file in room.glob("causes/*.py")}

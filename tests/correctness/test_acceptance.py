@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from drawn import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from messages import text_of
@@ -57,12 +58,20 @@ def rounded(spec: Spec, case: Case, answers: Outputs) -> Outputs:
     return {name: value.to(DTYPES[dtypes[name]]) for name, value in answers.items()}
 
 
+def picked(expected: Expected, of: Callable[[Expected], Outputs]) -> Outputs:
+    """Return some outputs; of random ones, each element takes one of its choices."""
+    choices = expected.choices
+    if not choices:
+        return of(expected)
+    return drawn([of(each) for each in choices], [each.probability for each in choices])
+
+
 def correctly_rounded(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
-    return rounded(spec, case, expected.outputs)
+    return rounded(spec, case, picked(expected, lambda one: one.outputs))
 
 
 def torch_in_float32(spec: Spec, case: Case, inputs: Inputs, expected: Expected) -> Outputs:
-    return rounded(spec, case, expected.in_float32)
+    return rounded(spec, case, picked(expected, lambda one: one.in_float32))
 
 
 # -- honest

@@ -517,11 +517,34 @@ def test_questions_to_torch_cuda(gpu: Gpu):
         torch.cuda.CUDAGraph()
 
 
+def test_a_generator_of_the_gpu_draws_the_same_for_the_same_seed(gpu: Gpu):
+    """Torch built without CUDA refuses one: "Cannot get CUDA generator"."""
+    device = gpu.tensor().device
+    generator = torch.Generator(device).manual_seed(5)
+    assert generator.device == device
+    drawn = torch.rand(9, generator=generator, device=device)
+    assert drawn.is_cuda
+    generator.manual_seed(5)
+    assert torch.equal(torch.rand(9, generator=generator, device=device), drawn)
+    assert not torch.equal(torch.rand(9, generator=generator, device=device), drawn)
+    assert torch.Generator().device.type == "cpu"
+
+
+def test_a_seed_for_the_gpu_is_one(gpu: Gpu):
+    """It did nothing: a file that seeds torch.cuda had other numbers in each call."""
+    device = gpu.tensor().device
+    torch.cuda.manual_seed(5)
+    drawn = torch.rand(9, device=device)
+    torch.cuda.manual_seed_all(5)
+    assert torch.equal(torch.rand(9, device=device), drawn)
+
+
 def test_what_is_imitated_is_taken_back(tmp_path: Path):
-    before = torch.cuda.is_available, torch.cuda.Event
+    before = torch.cuda.is_available, torch.cuda.Event, torch.Generator
     with simulated_gpu(tmp_path):
-        assert (torch.cuda.is_available, torch.cuda.Event) != before
-    assert (torch.cuda.is_available, torch.cuda.Event) == before
+        during = torch.cuda.is_available, torch.cuda.Event, torch.Generator
+        assert all(a is not b for a, b in zip(during, before, strict=True))
+    assert (torch.cuda.is_available, torch.cuda.Event, torch.Generator) == before
     assert not torch.zeros(1).is_cuda
 
 

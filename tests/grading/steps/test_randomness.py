@@ -136,6 +136,27 @@ def test_a_wrong_kernel_fails_for_its_reason(steps: Mapping[str, Step], name: st
     assert "seed=" in step.failure.replay
 
 
+CAUSES = {
+    "rate": "wrong_share",
+    "same_rows": "repeated_draws",
+    "evenly_spaced": "dependent_draws",
+    "ignores_seed": "seed_unused",
+    "seed_added": "seed_added",
+    "bits_of_x": "drawn_from_values",
+    "counter": "not_repeatable",
+    "address": "not_repeatable",
+}
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_fault_of_the_draws_has_a_cause_and_the_line_that_draws(
+    steps: Mapping[str, Step], name: str
+):
+    failure = steps[name].failure
+    assert failure.cause == CAUSES[name]
+    assert [frame.code.partition("tl.rand(")[1] for frame in failure.frames] == ["tl.rand("]
+
+
 def test_the_words(snapshot: SnapshotAssertion):
     tests = {
         "row": words.of_tests([_test("lag", 1024)], "out", (128, 1024), ("dropped", "kept")),

@@ -84,6 +84,7 @@ def solution(exercise: Exercise, *changes: tuple[str, str]) -> str:
         ("15_masked_scores", {"q": (1, 0), "k": (2, 0), "mask": (4, 0), "out": (0, 1)}),
         # Each of three programs reads all coefficients.
         ("19_roofline", {"x": (1, 0), "c": (3, 0), "out": (0, 1)}),
+        ("22_dropout_residual", {"x": (1, 0), "residual": (1, 0), "out": (0, 1)}),
     ],
 )
 def test_a_solution_moves_what_its_lesson_says(counted, name: str, expected: dict):

@@ -184,6 +184,26 @@ class Event:
         return 1.0
 
 
+class Generator(torch.Generator):
+    """A generator of random numbers for the host or for "cuda": both have the host's numbers."""
+
+    _named: torch.device
+
+    def __new__(cls, device: str | int | torch.device = HOST) -> Generator:
+        new: Any = super().__new__
+        made: Generator = new(cls, HOST)
+        made._named = _device(device)
+        return made
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        return self._named
+
+
+def _seed(seed: int) -> None:
+    torch.default_generator.manual_seed(int(seed))
+
+
 # Each name of `torch.cuda` has a function or a class of its own, as in torch: torch._dynamo, which
 # some libraries import, has rules by function, and refuses two names of one with different rules.
 # What is a class stays one: libraries annotate with `torch.cuda.device | None`.
@@ -232,8 +252,8 @@ IMITATED: Mapping[str, object] = {
     "current_stream": lambda device=None: _STREAM,
     "default_stream": lambda device=None: _STREAM,
     "empty_cache": _nothing(),
-    "manual_seed": _nothing(),
-    "manual_seed_all": _nothing(),
+    "manual_seed": lambda seed: _seed(seed),
+    "manual_seed_all": lambda seed: _seed(seed),
     "memory_allocated": lambda device=None: 0,
     "memory_reserved": lambda device=None: 0,
     "max_memory_allocated": lambda device=None: 0,
@@ -258,6 +278,7 @@ def imitate(host: Host) -> ExitStack:
     undo = ExitStack()
     for name, value in IMITATED.items():
         _replace(undo, torch.cuda, name, value)
+    _replace(undo, torch, "Generator", Generator)
     for name in UNHEARD:
         _replace(undo, torch, name, host.kept(getattr(torch, name)))
     undo.enter_context(host)

@@ -9,6 +9,7 @@ choices that are independent of each other (`grader.correctness.randomness`).
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,12 +32,15 @@ from grader.correctness import (
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.randomness import words
+from grader.grading.text_causes import with_line
 from grader.grading.trials import failure_from, trusted, with_case
 from grader.model import MOST_SEED, BrokenExercise, Case, Failure, Outcome
 from grader.sandbox import KernelFailure
 
 LEAST_TELLING = 0.5  # of the elements of an output that is drawn
 HIGHEST_BIT = (MOST_SEED + 1) >> 1
+# A call of a generator, as most are named: its line is where to look for a fault of the draws.
+DRAWS = re.compile(r"^(?!\s*(?:def |#)).*\b\w*(?:rand|philox|xoroshiro)\w*\(", re.IGNORECASE)
 
 Values = dict[str, Tensor | float]
 
@@ -65,11 +69,17 @@ def randomness(grading: Grading) -> Finding:
     try:
         summary = _tried(grading, case)
     except Rejected as error:
-        failure = with_case(error.failure, grading, case)
+        failure = with_case(_with_draws(error.failure, grading.source), grading, case)
         return Finding(case.headline, failure, Outcome.FAIL)
     except KernelFailure as error:
         raise KernelFailure(with_case(error.failure, grading, case)) from None
     return Finding(f"{case.headline}: {summary}")
+
+
+def _with_draws(failure: Failure, source: list[str]) -> Failure:
+    """Name the first line that draws, unless an element has a value that is no choice at all."""
+    lines = (number for number, text in enumerate(source, 1) if DRAWS.search(text))
+    return with_line(failure, source, next(lines, 0)) if failure.cause else failure
 
 
 def _tried(grading: Grading, case: Case) -> str:

@@ -21,6 +21,7 @@ def again(name: str, changed: int, total: int) -> Failure:
         message=f"the same seed gave another output: a second call changed {name}",
         where=_elements(changed, total),
         hint=f"{COUNTER}: nothing may be counted on from call to call, and no clock read.",
+        cause="not_repeatable",
     )
 
 
@@ -30,6 +31,7 @@ def elsewhere(name: str, changed: int, total: int) -> Failure:
         message=f"the same seed gave another output in a new process, at other addresses: {name}",
         where=_elements(changed, total),
         hint=f"{COUNTER}: no address, and nothing that a process keeps.",
+        cause="not_repeatable",
     )
 
 
@@ -41,6 +43,7 @@ def of_values(name: str, changed: int, total: int) -> Failure:
         where=_elements(changed, total),
         hint=f"{COUNTER}. The bits of an input are no random numbers: where it is constant, all "
         "elements take the same choice.",
+        cause="drawn_from_values",
     )
 
 
@@ -65,6 +68,7 @@ def of_tests(
             got=f"{seen:.4f} {choice}",
             where=f"{share.total:,} elements of {len(share.seeds)} calls",
             hint="A number that is uniform in [0, 1) is below p with the probability p.",
+            cause="wrong_share",
         )
     order = ("lag", "run", "residue", "seeds")
     failing = sorted(failing, key=lambda test: (order.index(test.what), test.log_chance))
@@ -78,6 +82,7 @@ def _same_for_seeds(test: RandomnessTest, name: str) -> Failure:
             kind="not_random",
             message=f"another seed gave the same choices in {name}: {one} and {other}",
             hint="Does the whole seed reach the random numbers, with all its bits, in each call?",
+            cause="seed_unused",
         )
     further = counted(abs(test.width), "places")
     return Failure(
@@ -86,6 +91,7 @@ def _same_for_seeds(test: RandomnessTest, name: str) -> Failure:
         f"{other}",
         hint="Is the seed added to the place? Then the next seed has the same numbers, shifted: "
         "give the generator seed and place as two arguments.",
+        cause="seed_added",
     )
 
 
@@ -105,7 +111,7 @@ def _comes_again(lag: int, name: str, shape: Sequence[int]) -> Failure:
     elif len(shape) > 1 and lag % row == 0:
         message = f"rows of {name} that lie {lag // row} apart have the same mask"
         hint = "Does the place that the random numbers are made from contain the whole row number?"
-    return Failure(kind="not_random", message=message, hint=hint)
+    return Failure(kind="not_random", message=message, hint=hint, cause="repeated_draws")
 
 
 def _dependent(test: RandomnessTest, name: str, shape: Sequence[int]) -> Failure:
@@ -131,6 +137,7 @@ def _dependent(test: RandomnessTest, name: str, shape: Sequence[int]) -> Failure
         kind="not_random",
         message=message,
         hint=f"{COUNTER}: one number for each element, and no pattern.",
+        cause="dependent_draws",
     )
 
 

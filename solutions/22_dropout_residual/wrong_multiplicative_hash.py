@@ -1,0 +1,31 @@
+"""Hashes the place by a product alone: dropped elements are evenly spaced.
+
+Rejected at: randomness
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 2048
+
+
+@triton.jit
+def dropout_residual_kernel(x_ptr, residual_ptr, p, seed, out_ptr, n, BLOCK: tl.constexpr):
+    block = tl.program_id(0).to(tl.int64)
+    offsets = block * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside).to(tl.float32)
+    residual = tl.load(residual_ptr + offsets, mask=inside).to(tl.float32)
+    key = seed.to(tl.int64) * 2246822519
+    numbers = ((offsets * 2654435769 + key) & 0xFFFFFFFF) * 2.0**-32
+    scaled = x * (1.0 / (1.0 - p))
+    tl.store(out_ptr + offsets, residual + tl.where(numbers < p, 0.0, scaled), mask=inside)
+
+
+def dropout_residual(
+    x: torch.Tensor, residual: torch.Tensor, p: float, seed: int, out: torch.Tensor
+) -> None:
+    n = out.numel()
+    programs = triton.cdiv(n, BLOCK)
+    dropout_residual_kernel[(programs,)](x, residual, p, seed, out, n, BLOCK=BLOCK)
