@@ -16,14 +16,15 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from grader.authoring import two_parts
 from grader.authoring.mutants import Mutant
 from grader.authoring.trials import FEW, REJECTED, Sample, Trial, exercise_of, trials_of
 from grader.course import Exercise
-from grader.grading import check, steps_of
+from grader.grading import check
 from grader.machine import devices, nvml
 from grader.model import (
     GraderError,
@@ -76,12 +77,11 @@ def run(
 ) -> list[Verified]:
     """Verify the exercises in their order, as many kernels at a time as there are cores.
 
-    On a GPU, first those run beside each other whose expected result comes before anything is
-    measured. Then the others run, and with them each that did not come out as expected: one at a
-    time, for other programs on the GPU disturb a measurement. Mutants are always simulated, where
-    each access is checked and a race is found every time. `broken` receives each exercise that
-    cannot be verified, with the error. Its results are left out, and the other exercises are
-    verified. Without `broken`, the first error is raised.
+    On a GPU, all run beside each other until something is measured. Then what is measured runs, and
+    each that did not come out as expected: one at a time, for other programs on the GPU disturb a
+    measurement. Mutants are always simulated, where each access is checked and a race is found
+    every time. `broken` receives each exercise that cannot be verified, with the error. Its results
+    are left out, and the other exercises are verified. Without `broken`, the first error is raised.
     """
     faulty: set[str] = set()
 
@@ -114,36 +114,41 @@ def _verify_on_gpu(
     report: Callable[[Trial], None],
     broken: Callable[[Exercise, GraderError], None],
 ) -> dict[str, Verified]:
-    """Run beside each other what measures nothing, and then alone what is left or not as expected.
+    """Run beside each other what measures nothing, and alone what measures or is not as expected.
 
     A judge that breaks beside others, as for want of memory, is none of the exercise's faults yet.
     """
+    measured = {trial.name for trial in trials if two_parts.comes_to_be_measured(trial)}
 
     def again(exercise: Exercise, error: GraderError) -> None:
         progress(f"{exercise.name}: some kernels again, one at a time: {error.message}")
 
-    beside = [_unmeasured(trial) for trial in trials if not _is_measured(trial)]
-    found = _verify_all(beside, at_once, report, again)
-    found = {name: one for name, one in found.items() if one.ok}
-    left = [trial for trial in trials if trial.name not in found]
-    return found | _verify_all(left, 1, report, broken)
+    def report_whole(trial: Trial) -> None:
+        if trial.name not in measured:
+            report(trial)
 
-
-def _is_measured(trial: Trial) -> bool:
-    """Report whether a kernel gets as far as a step that needs the GPU to itself."""
-    steps = itertools.takewhile(lambda step: not step.alone, steps_of(exercise_of(trial).any_spec))
-    early = {"not_started", *(step.name for step in steps)}
-    on_cpu = trial.request.options.device == "cpu"
-    return not on_cpu and trial.expected.partition(" of ")[0] not in early
-
-
-def _unmeasured(trial: Trial) -> Trial:
-    """Leave out what disturbs others: a kernel that comes so far did not do as expected."""
-    steps = steps_of(exercise_of(trial).any_spec)
-    without = tuple(step.name for step in steps if step.alone)
-    options = replace(trial.request.options, leave_out=without)
-    simulated = trial.request.options.device == "cpu"
-    return trial if simulated else replace(trial, request=replace(trial.request, options=options))
+    beside = [two_parts.first_part(trial) for trial in trials]
+    early = _verify_all(beside, at_once, report_whole, again)
+    begun = {
+        name: one.result
+        for name, one in early.items()
+        if name in measured and two_parts.has_no_fault(one.result)
+    }
+    found = {name: one for name, one in early.items() if one.ok and name not in measured}
+    left = [
+        two_parts.second_part(trial) if trial.name in begun else trial
+        for trial in trials
+        if trial.name not in found
+    ]
+    late = _verify_all(left, 1, report, broken)
+    whole = {
+        trial.name: _judged(
+            trial, two_parts.joined(trial, begun[trial.name], late[trial.name].result)
+        )
+        for trial in left
+        if trial.name in begun.keys() & late.keys()
+    }
+    return found | late | whole
 
 
 def _checks_at_once() -> int:

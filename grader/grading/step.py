@@ -78,6 +78,7 @@ class Step:
     the steps in `needs` have passed, may begin work in parallel to other steps; what goes wrong in
     it is left for `run` to meet again. `slow` says, for somebody who waits, why the step may take
     long. `alone` marks a step that measures: on a GPU, other programs there would disturb it.
+    `compares` marks one that judges outputs alone: no step that measures uses its finding.
     `run` may raise KernelFailure, which fails the step, and any GraderError.
     """
 
@@ -95,3 +96,4 @@ class Step:
     begin: Callable[[Grading], None] = begin_nothing
     slow: Callable[[Grading], str] = no_reason
     alone: bool = False
+    compares: bool = False

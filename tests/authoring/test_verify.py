@@ -364,8 +364,10 @@ def test_on_a_gpu_what_measures_runs_alone_and_what_surprises_runs_again(
     asked: dict[str, list[tuple[str, ...]]] = {}
 
     def answer(request: verify.check.Request) -> Result:
-        name = request.kernel.stem
-        asked.setdefault(name, []).append(request.options.leave_out)
+        name, left_out = request.kernel.stem, request.options.leave_out
+        asked.setdefault(name, []).append(left_out)
+        if name == "wrong_c":
+            return PASSED if "memory" in left_out else late
         # Only a busy GPU lets b pass its first step.
         return {"wrong_a": early, "wrong_b": early if len(asked[name]) > 1 else late}.get(
             name, late
@@ -377,7 +379,7 @@ def test_on_a_gpu_what_measures_runs_alone_and_what_surprises_runs_again(
     measuring = ("traffic", "memory", "speed")
     assert asked["wrong_a"] == [measuring]
     assert asked["wrong_b"] == [measuring, ()]
-    assert asked["wrong_c"] == [()]
+    assert asked["wrong_c"] == [measuring, ("correctness", "properties")]
     assert found["wrong_b"].ok
 
 

@@ -50,4 +50,5 @@ STEP = Step(
     runs_tests=True,
     run=properties,
     slow=slow.calls,
+    compares=True,
 )

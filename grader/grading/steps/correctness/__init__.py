@@ -26,4 +26,5 @@ STEP = Step(
     needs=("load",),
     run=correctness,
     slow=slow.calls,
+    compares=True,
 )

@@ -37,4 +37,5 @@ STEP = Step(
     asks=asks,
     run=randomness,
     slow=slow.calls,
+    compares=True,
 )
