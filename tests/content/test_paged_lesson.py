@@ -1,4 +1,4 @@
-"""The numbers in the lesson of 21_paged_gather: they follow from its scored case."""
+"""The lesson of 21_paged_gather and docs/gathers.md: what they say follows from the spec."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 
+from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
+from grader.grading.steps.traffic.allowance import SLACK
 from grader.model.arguments import ITEMSIZE
+from grader.model.cases import Case
 from grader.speed.scored_case import scored_case, usually_needed
 
 ROOT = Path(__file__).parents[2]
@@ -51,3 +55,29 @@ def test_the_longest_token_of_an_edge_is_named():
     assert told is not None
     assert int(told[1]) == max(case.shape[2] for case in SPEC.edges)
     assert int(told[2].replace(",", "")) == max(case.shape[3] for case in SPEC.edges)
+
+
+# -- docs/gathers.md
+
+PAGE_OF_GATHERS = (ROOT / "docs" / "gathers.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("rows", [[2, 0, 2, 3], [1]], ids=["some, one twice", "an empty one"])
+def test_rows_of_gives_the_inputs_of_these_rows(rows: list[int]):
+    """The page's function and the spec's: the reference of what they return has these rows."""
+    code = re.search(r"```python\n(.*?)```", PAGE_OF_GATHERS, re.DOTALL)
+    assert code is not None
+    shown: dict = {}
+    exec(code[1], shown)  # a function of ours
+    case = Case((5, 3, 4, 7), "float32", pad=2)
+    inputs = SPEC.inputs(case, CaseDraw(case))
+    chosen = torch.tensor(rows)
+    expected = SPEC.reference(inputs)["out"][chosen]
+    for function in (SPEC.rows_of, shown["rows_of"]):
+        known = function(inputs, chosen)
+        assert torch.equal(SPEC.reference(known)["out"], expected)
+        assert torch.equal(known["table"] == -1, inputs["table"][chosen] == -1)
+
+
+def test_the_page_has_the_margin_of_the_traffic_step():
+    assert f"margin of {SLACK - 1:.0%}".replace("%", " %") in " ".join(PAGE_OF_GATHERS.split())
