@@ -401,7 +401,7 @@ QUANTIZE = Spec(
         "`tl.floor` before it.",
         "A row of zeros would have the scale 0, and 0 / 0 is NaN. Give it the scale 1 with "
         "`tl.where`, before you divide anything by it.",
-        "Unpacking: one load of bytes gives two blocks. As int8, a shift to the left by four "
+        "Unpacking: one load of bytes gives two vectors. As int8, a shift to the left by four "
         "and back to the right extends the sign of the low half; one shift to the right "
         "is enough for the high half. `tl.interleave` puts the two side by side.",
     ),
