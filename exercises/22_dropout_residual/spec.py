@@ -133,7 +133,7 @@ SPEC = Spec(
         Case((2**20 - 1,), "float32"),
     ),
     largest=(2**22,),
-    most_elements=2**18,
+    most_elements=2**16,
     inputs=inputs,
     random=Randomness(
         choices=(
