@@ -439,11 +439,10 @@ SPEC = Spec(
     # Each score is two passes' work for a kernel, and one pass's here: d products and additions,
     # the scale, and of softmax the maximum, a subtraction, exp, addition and division.
     flops=lambda case: 2 * case.elements + 6 * case.elements // case.shape[2],
-    # Writing the weights takes longest of all that cannot be left out (the lesson counts it). No
-    # GPU has measured the gates: they are what is left if products and exponentials overlap with
-    # the writing only in part.
+    # Writing the weights takes longest of all that cannot be left out (the lesson counts it). An
+    # earlier form of the solution reached 0.218 on an H200; nobody has reached `great` here.
     scored=Scored(dtype="bfloat16", columns=(2_048, 64, 2_048)),
-    gates=Gates(passing=0.35, great=0.60),
+    gates=Gates(passing=0.20, great=0.40),
     hints=(
         "Give each program some queries of one batch, and go over the keys by tiles. A tile of "
         "scores is `tl.dot` of the queries, (ROWS, WIDTH), and of the keys turned by `tl.trans`, "
