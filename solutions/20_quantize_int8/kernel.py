@@ -61,12 +61,7 @@ def quantize(x: torch.Tensor, q: torch.Tensor, scale: torch.Tensor) -> None:
     block = triton.next_power_of_2(columns)
     # BEGIN SOLUTION: launch one program for each row
     quantize_kernel[(rows,)](
-        x,
-        q,
-        scale,
-        x.stride(0),
-        q.stride(0),
-        columns,
+        *(x, q, scale, x.stride(0), q.stride(0), columns),
         BLOCK=block,
         num_warps=min(16, max(4, block // 512)),
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from drawn import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -405,10 +406,19 @@ def test_what_is_right_is_right_for_plain_numbers(name: str):
         inputs = dict(spec.inputs(case, CaseDraw(case)))
         expected = expect(spec, case, inputs)
         kinds = {a.name: output_dtype(a, inputs) for a in spec.arguments if a.filled}
-        own = {
-            name: value.to(kinds[name]) if is_whole(kinds[name]) else rounded(value, kinds[name])
-            for name, value in expected.in_float32.items()
-        }
+        choices = expected.choices or (expected,)
+        own = drawn(
+            [
+                {
+                    name: one.to(kinds[name])
+                    if is_whole(kinds[name])
+                    else rounded(one, kinds[name])
+                    for name, one in choice.in_float32.items()
+                }
+                for choice in choices
+            ],
+            [choice.probability for choice in choices],
+        )
         assert first_mismatch(expected, own, {}) is None, case
 
 
