@@ -31,8 +31,8 @@ from grader.model import CannotGrade, Case, Failure, Inputs, Outcome, Spec, coun
 from grader.sandbox import KernelFailure
 
 DRAWN_SIMULATED, DRAWN_ON_GPU = 20, 60  # cases beyond the spec's edges
-# Of values for the call without kernels. A draw of exercise 07's that is too like the last call's
-# has a chance of about 0.4, and so many of them one of 0.001.
+# Of values for the call without kernels. In exercise 07 one draw of 40 is too like the last call's;
+# an output of bools always is, in about half of its elements.
 MOST_DRAWS = 8
 
 # Failures that come from the file and not from the case, or that cost a time limit each.
