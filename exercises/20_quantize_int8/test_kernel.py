@@ -41,7 +41,7 @@ def both(result):
 @of_entry(__file__, "quantize")
 @given(case=rows_in_8_bits)
 def test_a_row_of_zeros_stays_zero(kernel, case):
-    """Where all of a row is 0, q is 0 and scale is 1."""
+    """A row of zeros has a q of zeros and a scale of 1."""
     inputs = kernel.inputs(case)
     inputs["x"][0] = 0.0
     q, scale = both(kernel.run(inputs))
@@ -52,7 +52,7 @@ def test_a_row_of_zeros_stays_zero(kernel, case):
 @of_entry(__file__, "quantize")
 @given(case=rows_in_8_bits)
 def test_the_largest_element_becomes_127_or_its_opposite(kernel, case):
-    """Where |x| is the largest of its row, q is 127 with the sign of x."""
+    """The largest |x| of a row becomes 127, with the sign of x."""
     inputs = kernel.inputs(case)
     x = inputs["x"].double()
     q, _ = both(kernel.run(inputs))

@@ -22,7 +22,7 @@ def long(case):
 
 @given(case=cases)
 def test_without_x_the_residual_is_left(kernel, case):
-    """Where x is 0, out is residual, dropped or not."""
+    """An x of 0 leaves residual in out, dropped or not."""
     inputs = kernel.inputs(case)
     inputs["x"].zero_()
     out = kernel.run(inputs)["out"]

@@ -196,7 +196,7 @@ class Generator(torch.Generator):
         return made
 
     @property
-    def device(self) -> torch.device:  # type: ignore[override]
+    def device(self) -> torch.device:  # type: ignore[override]  # an attribute in the stubs
         return self._named
 
 
@@ -252,8 +252,8 @@ IMITATED: Mapping[str, object] = {
     "current_stream": lambda device=None: _STREAM,
     "default_stream": lambda device=None: _STREAM,
     "empty_cache": _nothing(),
-    "manual_seed": lambda seed: _seed(seed),
-    "manual_seed_all": lambda seed: _seed(seed),
+    "manual_seed": _seed,
+    "manual_seed_all": _seed,
     "memory_allocated": lambda device=None: 0,
     "memory_reserved": lambda device=None: 0,
     "max_memory_allocated": lambda device=None: 0,
