@@ -18,6 +18,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 from pathlib import Path
 
 from grader.machine import processes, remove_folder
@@ -39,6 +40,9 @@ def main(argv: list[str]) -> None:
     if "pids" not in without:
         pids.enter_pid_namespace()
     processes.adopt_orphans()
+    # Python would try by a file whether it can write there. If the judge clears the home just then,
+    # Python takes /tmp for good, which is closed to workers.
+    tempfile.tempdir = home
     # The judge decides when this process ends, by closing its socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -21,7 +21,10 @@ from grader.grading.check import Request
 from grader.grading.options import Options
 from grader.machine import processes
 from grader.sandbox import fork_server as fork_server_module
+from grader.sandbox.arena import HostArena
+from grader.sandbox.executor import KernelFailure
 from grader.sandbox.fork_server import ForkServer
+from grader.sandbox.worker_link import Entry, WorkerLink
 
 pytestmark = pytest.mark.slow
 
@@ -74,6 +77,16 @@ def test_what_a_kernel_file_left_is_there_for_its_next_worker_and_for_no_other_f
     fork_server.home_for(b"two")
     assert files_in(home) == ["kernel.py"]
     assert kept.exists()
+
+
+def test_a_worker_knows_its_temporary_folder_and_need_not_try_one():
+    """A right kernel failed: its home was cleared while Python tried to write there."""
+    kernel = b"import tempfile\nraise ValueError(tempfile.tempdir)\n"
+    with closing(HostArena(1 << 20)) as arena, closing(ForkServer("numba", "cpu")) as fork_server:
+        link = WorkerLink(Entry("f", ("x",)), kernel, fork_server, arena)
+        with closing(link), pytest.raises(KernelFailure) as caught:
+            link.load()
+        assert str(fork_server._home) in caught.value.failure.message
 
 
 def test_a_user_number_without_a_name_gets_one(tmp_path: Path):
