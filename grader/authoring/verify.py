@@ -140,6 +140,9 @@ def _verify_on_gpu(
         for trial in trials
         if trial.name not in found
     ]
+    for trial in left:
+        if trial.name in early.keys() - begun.keys():
+            progress(f"{trial.name} again, alone: {_unexpected(early[trial.name])}")
     late = _verify_all(left, 1, report, broken)
     whole = {
         trial.name: _judged(
@@ -149,6 +152,12 @@ def _verify_on_gpu(
         if trial.name in begun.keys() & late.keys()
     }
     return found | late | whole
+
+
+def _unexpected(one: Verified) -> str:
+    return f"{one.actual} came, and {one.expected} was expected" + f" ({one.detail})" * bool(
+        one.detail
+    )
 
 
 def _checks_at_once() -> int:

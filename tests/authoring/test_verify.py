@@ -407,6 +407,20 @@ def test_on_a_gpu_only_what_breaks_alone_breaks_an_exercise(
     assert why in told
 
 
+def test_what_runs_again_alone_is_reported_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """13_rmsnorm on an H100: minutes without a word, in which kernels ran again."""
+    twice = exercise(tmp_path)
+    monkeypatch.setattr(verify.check, "run", lambda requests, *_: [PASSED] * len(requests))
+    monkeypatch.setattr(verify.nvml, "least_memory", lambda: 80 << 30)
+    told: list[str] = []
+    verify.run([twice], "cuda", told.append)
+    name = f"{twice.name} stub"
+    assert f"{name} again, alone: pass came, and not_started was expected" in told
+    assert not any(line.startswith(f"{twice.name} solution again") for line in told)
+
+
 @pytest.mark.parametrize(
     ("memory", "cores", "at_once"),
     [(None, 64, 1), (2 << 30, 64, 1), (16 << 30, 64, 4), (80 << 30, 64, 20), (80 << 30, 2, 2)],

@@ -320,6 +320,54 @@ def test_one_slow_call_makes_no_kernel_hopeless(monkeypatch, took_s, quickest_s,
     assert len(took_s) - len(left) == calls
 
 
+@pytest.mark.parametrize(
+    ("once_s", "rough_s", "batches"),
+    [
+        # 21_paged_gather on an H100 whose host graded on three others: 9 % "by a single call", and
+        # 94 % in truth.
+        (0.01, 0.001, 1),
+        (0.5, 0.5, 0),  # a kernel that is slow is not called for seconds
+    ],
+)
+def test_a_batch_decides_what_a_single_call_makes_hopeless(monkeypatch, once_s, rough_s, batches):
+    timed = []
+
+    def time_calls(kernel: object, calls: list[int], *_: object) -> tuple[BatchTime, bool]:
+        timed.append(calls)
+        return BatchTime(0.03, 0.001 * len(calls), 0), True
+
+    monkeypatch.setattr(timing, "time_calls", time_calls)
+    assert timing._in_a_batch_s(None, [0] * 16, [], None, once_s) == rough_s
+    assert len(timed) == batches
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "others", "measured"),
+    [
+        (0, False, 1),
+        (1, False, 2),
+        (9, False, 3),  # and then it is noisy
+        (9, True, 1),  # another program does not end meanwhile
+    ],
+)
+def test_what_disturbed_a_measurement_may_be_over_at_the_next(disturbed, others, measured):
+    """18 and 19 on an H100 whose host graded on three others: each was noisy once."""
+    rounds = [
+        finding(
+            BOUND,
+            MEASURED,
+            speed(0.9),
+            explained(speed(0.9)),
+            True,
+            "busy" * (i < disturbed) or None,
+        )
+        for i in range(9)
+    ]
+    left = iter(rounds)
+    found = timing._undisturbed(lambda: next(left), others)
+    assert found is rounds[measured - 1]
+
+
 def test_a_hopeless_kernel_is_reported_at_once(snapshot: SnapshotAssertion):
     found = hopeless(0.013, BOUND)
     assert (found.outcome, found.failure.kind) == (Outcome.FAIL, "too_slow")
