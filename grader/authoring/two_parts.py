@@ -34,6 +34,14 @@ def has_no_fault(result: Result) -> bool:
     return all(step.outcome in (Outcome.PASS, Outcome.SKIP) for step in result.steps)
 
 
+def of_part(trial: Trial, result: Result) -> Result:
+    """Return a failure for a file of which one entry failed: steps of the others were left out."""
+    failed = any(entry.status is Status.FAIL for entry in result.entries)
+    if failed and trial.request.options.leave_out and result.status is Status.UNFINISHED:
+        return result.model_copy(update={"status": Status.FAIL})
+    return result
+
+
 def joined(trial: Trial, first: Result, second: Result) -> Result:
     """Return the second part's result with the steps, points and seconds of the first."""
     pairs = zip(first.entries, second.entries, strict=True)

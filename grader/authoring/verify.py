@@ -222,7 +222,8 @@ def _verify(
             broken(groups[0][0], error)
             return []
         return [one for _, some in groups for one in _verify(some, report, broken)]
-    return [(one, _judged(one, result)) for one, result in zip(trials, results, strict=True)]
+    pairs = zip(trials, results, strict=True)
+    return [(one, _judged(one, two_parts.of_part(one, result))) for one, result in pairs]
 
 
 def _judged(trial: Trial, result: Result) -> Verified:

@@ -13,7 +13,7 @@ from grader.authoring.trials import Trial
 from grader.course import catalog
 from grader.grading import check
 from grader.grading.options import Options
-from grader.model.outcomes import Outcome
+from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result
 
 pytestmark = pytest.mark.slow
@@ -50,6 +50,19 @@ def test_both_parts_together_have_the_steps_and_points_of_a_whole_check(course: 
     ]
     assert (both.status, both.points) == (whole.status, whole.points)
     assert [entry.points for entry in both.entries] == [entry.points for entry in whole.entries]
+
+
+def test_a_file_of_which_one_entry_failed_is_rejected_in_the_first_part():
+    """All wrong kernels of 13 and 20 ran a second time on a GPU, one by one."""
+    one = trial("entries", "01_scale", "cuda", "correctness of backward")
+    wrong = one.request.exercise.folder.parents[1] / "solutions/01_scale"
+    kernel = wrong / "wrong_backward_drops_a_row.py"
+    part = two_parts.first_part(replace(one, request=replace(one.request, kernel=kernel)))
+    (result,) = graded(part)
+    assert result.status is Status.UNFINISHED
+    assert two_parts.of_part(part, result).status is Status.FAIL
+    (right,) = graded(two_parts.first_part(one))
+    assert two_parts.of_part(two_parts.first_part(one), right).status is not Status.FAIL
 
 
 @pytest.mark.parametrize("left_out", [(), ("properties",)], ids=["whole", "without properties"])
