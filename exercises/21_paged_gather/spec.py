@@ -308,7 +308,7 @@ SPEC = Spec(
     scored=Scored(dtype="bfloat16", columns=(32, 16, 256)),
     # A comparison an element: token, or 0.
     flops=lambda case: case.elements,
-    # Those of a copy of blocks that a program computes itself. No GPU has measured them yet.
+    # Those of a copy of blocks that a program computes itself.
     gates=Gates(passing=0.80, great=0.93),
     hints=(
         "Give each block of a sequence its own program. One axis of the grid is enough: program p "

@@ -149,7 +149,7 @@ SPEC = Spec(
     scored=Scored(dtype="bfloat16"),
     # The comparison, the product and the sum of an element. What the generator takes is its own.
     flops=lambda case: 3 * case.elements,
-    # No GPU has measured them yet. A kernel with a number for each counter and element is at the
+    # A kernel with a number for each counter and element is at the
     # limit of instructions on an H100, and on an H200 at most at 0.75. Torch's dropout and addition
     # move 11 bytes an element, 6 / 11 = 0.55.
     gates=Gates(passing=0.60, great=0.90),

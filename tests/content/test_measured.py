@@ -32,11 +32,16 @@ def shares(record: Any, exercise: str) -> Iterator[float]:
     if isinstance(record, list):
         for one in record:
             yield from shares(one, exercise)
-    elif isinstance(record, dict) and record.get("exercise", exercise) == exercise:
+    elif isinstance(record, dict) and _of(record, exercise):
         if isinstance(record.get("share"), float):
             yield record["share"]
         for one in record.values():
             yield from shares(one, exercise)
+
+
+def _of(record: dict[str, Any], exercise: str) -> bool:
+    """Report whether a row is of an exercise, or of one of its entries."""
+    return str(record.get("exercise", exercise)).partition(":")[0] == exercise
 
 
 def test_there_are_commentaries_with_figures():
