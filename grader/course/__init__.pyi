@@ -1,5 +1,6 @@
 from . import catalog as catalog
 from . import manifest as manifest
+from . import progress as progress
 from . import settings as settings
 from . import stubs as stubs
 from .backend_choice import imported_backends as imported_backends
@@ -20,6 +21,9 @@ from .manifest import ReleasedFile as ReleasedFile
 from .manifest import digest as digest
 from .places import Place as Place
 from .places import course_map as course_map
+from .progress import STATE as STATE
+from .progress import Progress as Progress
+from .progress import Standing as Standing
 from .settings import FILE as FILE
 from .settings import Policy as Policy
 from .settings import Settings as Settings

@@ -19,7 +19,7 @@ from grader import __version__, cli
 from grader.authoring import verify
 from grader.authoring.verify import Verified
 from grader.cli import stopwatch
-from grader.course import catalog
+from grader.course import catalog, progress
 from grader.grading import check
 from grader.grading.check import Request
 from grader.model.errors import BrokenExercise, CannotGrade
@@ -40,8 +40,10 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.fixture(autouse=True)
-def _in_the_small_course(monkeypatch: pytest.MonkeyPatch):
+def _in_the_small_course(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("GRADER_COURSE", str(SMALL))
+    # Checks of tests that share a course are nobody's progress in it.
+    monkeypatch.setattr(progress, "STATE", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "100")
 
 
@@ -98,6 +100,33 @@ def fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     monkeypatch.setattr(check, "run", run)
+
+
+@pytest.mark.parametrize(
+    ("form", "remembered"),
+    [
+        ([], True),
+        (["--json"], True),
+        (["--seed", "7"], True),
+        (["--solution"], False),
+        (["--kernel", str(SMALL / "solutions" / "01_double" / "kernel.py")], False),
+        (["--case", "5,float32"], False),
+    ],
+)
+def test_only_a_whole_check_of_ones_own_file_is_remembered(
+    form: list[str], remembered: bool, asked: list[Request], copy: Path
+):
+    assert cli.main(["check", "01", *form]) == 0
+    assert ("01_double" in progress.read(copy).standings) == remembered
+
+
+def test_a_check_says_that_it_could_not_be_remembered(
+    asked: list[Request], copy: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    monkeypatch.setattr(progress, "STATE", "course.toml")
+    (copy / "course.toml").write_text('name = "small"')
+    assert cli.main(["check", "--all"]) == 0
+    assert capsys.readouterr().err.count("Your progress is not remembered.") == 1
 
 
 # -- what a command line asks for
