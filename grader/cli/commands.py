@@ -17,41 +17,52 @@ from grader.cli import (
     board,
     ci,
     export,
+    kernel_file,
     keys,
     learn,
     look,
+    menu,
     release,
     say,
     solutions,
+    standing,
 )
+from grader.cli.menu import Menu
 from grader.model import BrokenExercise, CannotGrade, GraderError, UsageError
 
 BROKEN = BrokenExercise.exit_code
 
 app = typer.Typer(
     name="grader",
+    cls=Menu,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 # In the order of --help.
-app.command(cls=learn.CheckCommand)(learn.check)
-app.command(name="list")(learn.list_exercises)
-app.command()(learn.show)
-app.command(name="new")(author.make_new)
-app.command(name="stub")(author.write_stubs)
-app.command()(author.verify)
-app.command()(look.doctor)
-app.command()(look.bench)
-app.command()(look.lint)
-app.command()(release.release)
-app.command()(release.update)
-app.command()(solutions.solution)
-app.add_typer(solutions.app, name="solutions")
-app.command()(ci.ci)
-app.command()(export.export)
-app.add_typer(keys.keys, name="keys")
-app.add_typer(board.leaderboard, name="leaderboard")
+app.command(rich_help_panel=menu.LEARNERS)(release.init)
+app.command(name="next", rich_help_panel=menu.LEARNERS)(standing.next_exercise)
+app.command(cls=learn.CheckCommand, rich_help_panel=menu.LEARNERS)(learn.check)
+app.command(rich_help_panel=menu.LEARNERS)(standing.hint)
+app.command(rich_help_panel=menu.LEARNERS)(learn.show)
+app.command(rich_help_panel=menu.LEARNERS)(standing.status)
+app.command(name="list", rich_help_panel=menu.LEARNERS)(learn.list_exercises)
+app.command(rich_help_panel=menu.LEARNERS)(kernel_file.diff)
+app.command(rich_help_panel=menu.LEARNERS)(kernel_file.reset)
+app.command(rich_help_panel=menu.LEARNERS)(solutions.solution)
+app.command(rich_help_panel=menu.LEARNERS)(look.bench)
+app.command(rich_help_panel=menu.LEARNERS)(look.doctor)
+app.command(rich_help_panel=menu.LEARNERS)(release.update)
+app.command(name="new", rich_help_panel=menu.AUTHORS)(author.make_new)
+app.command(name="stub", rich_help_panel=menu.AUTHORS)(author.write_stubs)
+app.command(rich_help_panel=menu.AUTHORS)(author.verify)
+app.command(rich_help_panel=menu.AUTHORS)(look.lint)
+app.command(rich_help_panel=menu.INSTRUCTORS)(release.release)
+app.add_typer(solutions.app, name="solutions", rich_help_panel=menu.INSTRUCTORS)
+app.command(rich_help_panel=menu.INSTRUCTORS)(ci.ci)
+app.command(rich_help_panel=menu.INSTRUCTORS)(export.export)
+app.add_typer(keys.keys, name="keys", rich_help_panel=menu.INSTRUCTORS)
+app.add_typer(board.leaderboard, name="leaderboard", rich_help_panel=menu.INSTRUCTORS)
 
 
 def _show_version(requested: bool) -> None:

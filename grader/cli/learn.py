@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from grader.cli import cases, deliver, options, say
+from grader.cli import cases, deliver, options, say, standing
 from grader.cli.stopwatch import STOPWATCH
 from grader.course import Exercise, catalog
 from grader.course import progress as standings
@@ -196,7 +196,8 @@ def _report(
 ) -> Text:
     from grader.reports import terminal, trace_terminal
 
-    following = catalog.following(request.exercise)
+    exercise = request.exercise
+    following = standings.following_on(exercise, standings.read(exercise.root))
     pictures = [trace_terminal.drawing(one, width=say.width(), brief=True) for one in traces]
     return terminal.check_report(
         result,
@@ -247,13 +248,13 @@ def list_exercises(
     if as_map:
         say.show(contract.map_of(course_map(exercises), say.width()))
         return
-    say.show(contract.course_list(exercises))
+    say.show(contract.course_list(exercises, standing.remembered(exercises[0].root)))
     for exercise in exercises:
         _ = points_of(exercise.any_spec)  # a broken spec raises, after the table shows the others
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="An exercise: a name, its number, or a path.")],
+    name: options.OneName,
     hints: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Print the first N hints instead.")
     ] = None,

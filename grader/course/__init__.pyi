@@ -1,3 +1,4 @@
+from . import backups as backups
 from . import catalog as catalog
 from . import manifest as manifest
 from . import progress as progress
@@ -7,6 +8,7 @@ from .backend_choice import imported_backends as imported_backends
 from .backend_choice import in_backend as in_backend
 from .catalog import COMMENTARY as COMMENTARY
 from .catalog import SHELVES as SHELVES
+from .catalog import STUBS as STUBS
 from .catalog import Exercise as Exercise
 from .catalog import load_spec as load_spec
 from .catalog import needs_simulator as needs_simulator
@@ -16,6 +18,9 @@ from .catalog import text_of as text_of
 from .comments import without_comments as without_comments
 from .extensions import EXTENSIONS as EXTENSIONS
 from .extensions import use_extensions as use_extensions
+from .installed import INSTALLED_COURSE as INSTALLED_COURSE
+from .installed import installed_course as installed_course
+from .installed import require_installed_course as require_installed_course
 from .manifest import Manifest as Manifest
 from .manifest import ReleasedFile as ReleasedFile
 from .manifest import digest as digest

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from grader.course import catalog
 from grader.course.catalog import Exercise
 from grader.model import Outcome, Status, stamp, write_file
 
@@ -84,6 +85,14 @@ def following(exercises: Sequence[Exercise], progress: Progress) -> Exercise | N
     return next(unfinished, None)
 
 
+def following_on(exercise: Exercise, progress: Progress) -> Exercise | None:
+    """Return the first unfinished exercise behind this one, else the first before it."""
+    known, whole = catalog.exercises(exercise.root), Exercise(exercise.folder)
+    place = known.index(whole) + 1 if whole in known else 0
+    others = [one for one in (*known[place:], *known[:place]) if one != whole]
+    return following(others, progress)
+
+
 def read(root: Path) -> Progress:
     """Read the progress in the course at `root`; a missing file is an empty one.
 
@@ -127,6 +136,15 @@ def begin_again(root: Path, name: str) -> Progress:
     return _change(root, name, lambda before: Standing(hints=before.hints))
 
 
+def make_state(root: Path) -> None:
+    """Make the folder for what commands remember. Raises OSError."""
+    folder = root / STATE
+    folder.mkdir(exist_ok=True)
+    ignored = folder / ".gitignore"  # whatever the course's own says
+    if not ignored.exists():
+        write_file(ignored, "*\n")
+
+
 def _after(before: Standing, result: Result, whole: bool) -> Standing:
     now = stamp(datetime.now(UTC))
     begun = result.status is not Status.NOT_STARTED
@@ -167,7 +185,7 @@ def _change(root: Path, name: str, change: Callable[[Standing], Standing]) -> Pr
 def _update(root: Path, change: Callable[[Progress], Progress]) -> Progress:
     folder = root / STATE
     try:
-        _make_folder(folder)
+        make_state(root)
         with _locked(folder):
             before = _read_or_set_aside(folder / FILE)
             after = change(before)
@@ -178,13 +196,6 @@ def _update(root: Path, change: Callable[[Progress], Progress]) -> Progress:
             f"{folder / FILE} cannot be written: {error.strerror}. Your progress is not remembered."
         )
         return replace(change(read(root)), notice=notice)
-
-
-def _make_folder(folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    ignored = folder / ".gitignore"  # whatever the course's own says
-    if not ignored.exists():
-        write_file(ignored, "*\n")
 
 
 @contextmanager

@@ -210,7 +210,7 @@ def test_check_can_grade_the_solution(asked: list[Request]):
         (["check", "01", "--device", "tpu"], ["--device", "'auto', 'cpu'"]),
         (["check", "01", "--require", "luck"], ["--require", "speed"]),
         (["check", "--nonsense"], ["--nonsense", "grader check --help"]),
-        (["chekc"], ["chekc", "grader --help"]),
+        (["chekc"], ["no command 'chekc'", "did you mean `grader check`?"]),
         (["show"], ["name"]),
         (["show", "p01_cpy"], ["Did you mean p01_copy"]),
         (["show", "01", "--hints", "0"], ["--hints"]),
@@ -254,7 +254,7 @@ def test_a_missing_kernel_file_says_how_to_get_one(copy: Path, capsys: pytest.Ca
     assert cli.main(["check", "01"]) == 2
     err = capsys.readouterr().err
     assert str(copy / "exercises" / "01_double" / "kernel.py") in err
-    assert "`grader stub 01_double`" in err
+    assert "`grader reset 01_double`" in err
 
 
 def test_a_missing_solution_is_not_the_learners_fault(
@@ -433,7 +433,7 @@ def test_a_fault_of_ours_is_called_one(
 def test_the_list_has_every_exercise(capsys: pytest.CaptureFixture[str]):
     assert cli.main(["list"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert [row.split()[0] for row in rows[1:]] == NAMES
+    assert [row.split()[:2] for row in rows[1:]] == [["○", name] for name in NAMES]
 
 
 def test_the_list_shows_what_it_can_and_names_what_is_broken(

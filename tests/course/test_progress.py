@@ -134,6 +134,18 @@ def test_the_first_unfinished_exercise_follows(tmp_path: Path):
     assert progress.following([first, second, *others], Progress(standings=every)) is None
 
 
+def test_behind_an_exercise_follows_the_next_unfinished_one_and_else_the_first():
+    first, second, third = catalog.exercises(SMALL)
+    assert progress.following_on(first, Progress()) == second
+    assert progress.following_on(third, Progress()) == first
+    assert progress.following_on(catalog.Exercise(SMALL / "exercises" / "99"), Progress()) == first
+    done = Progress(standings={second.name: Standing(passed=True)})
+    assert progress.following_on(first, done) == third
+    assert progress.following_on(replace(first, entry="copy"), done) == third
+    only_itself = {one.name: Standing(passed=True) for one in (second, third)}
+    assert progress.following_on(first, Progress(standings=only_itself)) is None
+
+
 def test_git_ignores_the_folder(tmp_path: Path):
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     progress.hint_shown(tmp_path, NAME)
