@@ -1,4 +1,4 @@
-"""`.grader/progress.json`: where a learner stands in a course, `grader/progress/v1`.
+"""`.grader/progress.json`: what a learner has done in a course, `grader/progress/v1`.
 
 Commands that run at once lose nothing of each other's: each change reads, changes and replaces the
 file under a lock. A kill at any moment leaves the old file or the new one. The file is the
@@ -37,7 +37,7 @@ GRADED = (Status.PASS, Status.FAIL, Status.NOT_STARTED)
 
 @dataclass(frozen=True)
 class Standing:
-    """Where the learner stands in one exercise.
+    """The learner's standing in one exercise.
 
     `passed`, `points` (of `of`) and `best_share` are the best of all checks since the last reset;
     `best_share` is None until speed was measured. `passed_at` is the time of the last pass, and
@@ -57,7 +57,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where the learner stands in a course, by the names of exercises.
+    """The learner's standing in a course, by the names of exercises.
 
     `current` is the exercise that the loop shows. `notice` is empty, or says in two sentences that
     something could not be remembered: show it to the learner.

@@ -1,4 +1,4 @@
-"""Where a learner stands, as text: the next task, the table of what is done, hints, changes."""
+"""A learner's standing as text: the next task, the table of what is done, hints, changes."""
 
 from __future__ import annotations
 
