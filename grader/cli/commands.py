@@ -21,6 +21,7 @@ from grader.cli import (
     keys,
     learn,
     look,
+    loop,
     menu,
     release,
     say,
@@ -35,7 +36,7 @@ BROKEN = BrokenExercise.exit_code
 app = typer.Typer(
     name="grader",
     cls=Menu,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -43,6 +44,7 @@ app = typer.Typer(
 app.command(rich_help_panel=menu.LEARNERS)(release.init)
 app.command(name="next", rich_help_panel=menu.LEARNERS)(standing.next_exercise)
 app.command(cls=learn.CheckCommand, rich_help_panel=menu.LEARNERS)(learn.check)
+app.command(rich_help_panel=menu.LEARNERS)(loop.watch)
 app.command(rich_help_panel=menu.LEARNERS)(standing.hint)
 app.command(rich_help_panel=menu.LEARNERS)(learn.show)
 app.command(rich_help_panel=menu.LEARNERS)(standing.status)
@@ -73,6 +75,9 @@ def _show_version(requested: bool) -> None:
 
 @app.callback()
 def grader(
+    context: typer.Context,
+    plain: loop.Plain = False,
+    poll: loop.Poll = False,
     version: Annotated[
         bool,
         typer.Option(
@@ -93,6 +98,7 @@ def grader(
             "The folder that this shell is in has been deleted.",
             "Change to the folder of the course, and run the command there.",
         ) from None
+    loop.without_command(context.invoked_subcommand, plain, poll)
 
 
 def run(argv: Sequence[str] | None) -> int:

@@ -16,7 +16,6 @@ INSTRUCTORS = "For instructors"
 _CHECK = "`grader check NAME` grades your kernel file"
 # Commands of other courses and graders, and what does their work here.
 INSTEAD = {
-    "watch": "`grader` alone starts the loop, which checks whenever you save",
     "start": "`grader init` makes a folder to learn in",
     "run": _CHECK,
     "test": _CHECK,
