@@ -143,9 +143,11 @@ def _printed(result: Result, width: int, height: int | None) -> Text:
 
 
 def so_far(run: Run, exercise: Exercise, width: int) -> Text:
-    """Return the steps that have ended, and the one in work."""
+    """Return the steps that have ended, and the one in work; at first, what the exercise is."""
+    if not run.step:
+        return Text(filled(_summary(exercise), width))
     text = terminal.steps_so_far(run.ended, exercise.file, width)
-    return text.append(f"  ▸ {run.step}" if run.step else "", style="cyan")
+    return text.append(f"  … {run.step}", style="cyan")
 
 
 def list_of(loop: Loop, width: int, height: int) -> Text:

@@ -49,6 +49,7 @@ def press(loop: Loop, letter: str) -> Change:
     """
     if loop.asking:
         return _confirmed(loop, letter)
+    loop = replace(loop, note="")
     if loop.view is View.LIST and letter in MOVES:
         return replace(loop, cursor=_moved(loop, letter)), []
     if loop.view is View.LIST and letter == "enter":
@@ -136,7 +137,7 @@ def _help(loop: Loop) -> Change:
 
 KEYS: Sequence[Key] = (
     Key("n", "next", "go to the next exercise", next_),
-    Key("p", "previous", "go to the previous exercise", previous),
+    Key("p", "prev", "go to the previous exercise", previous),
     Key("h", "hint", "show a hint, and each time you press it one more", hint),
     Key("l", "list", "list all exercises; arrows and Enter choose one", list_),
     Key("o", "lesson", "open the lesson", _open(View.LESSON)),
