@@ -14,6 +14,7 @@ from grader.model import (
     GraderError,
     Record,
     Result,
+    Step,
     Trace,
     first_error,
 )
@@ -60,7 +61,18 @@ class StepAnswer(_Line):
     why: str
 
 
-Answer = ResultAnswer | TraceAnswer | StepAnswer | ErrorAnswer
+class EndedAnswer(_Line):
+    """A step of the request in work has ended, of `entry` where the file has several.
+
+    Something to show early: only the result decides.
+    """
+
+    kind: Literal["ended"] = "ended"
+    step: Step
+    entry: str | None = None
+
+
+Answer = ResultAnswer | TraceAnswer | StepAnswer | EndedAnswer | ErrorAnswer
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
 
 

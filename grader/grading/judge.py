@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from grader.grading.session import Grading
     from grader.grading.step import Step
     from grader.model import Case, Result, Sanitized
+    from grader.model import Step as StepResult
     from grader.sandbox import ForkServers
 
 Send = Callable[["Answer"], None]
@@ -180,6 +181,7 @@ def _answer(request: Request, send: Send, fork_servers: ForkServers) -> Status |
         return None
     for grading in each:
         grading.on_step = partial(_send_step, send, grading)
+        grading.on_ended = partial(_send_ended, send, grading)
     results = _graded(gradings, exercise)
     whole = entries.together(exercise, results)
     send(ResultAnswer(result=whole))
@@ -192,6 +194,12 @@ def _send_step(send: Send, grading: Grading, step: Step) -> None:
     entry = grading.exercise.entry
     name = step.name if entry is None else f"{entry} {step.name}"
     send(_step_answer(grading, name, step.slow))
+
+
+def _send_ended(send: Send, grading: Grading, step: StepResult) -> None:
+    from grader.grading.answers import EndedAnswer
+
+    send(EndedAnswer(step=step, entry=grading.exercise.entry))
 
 
 def _step_answer(grading: Grading, step: str, slow: Callable[[Grading], str]) -> StepAnswer:

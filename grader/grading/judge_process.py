@@ -31,6 +31,7 @@ ENVIRONMENT = {
 }
 STOP_S = 15.0  # seconds that an interrupted judge gets to end its worker
 OUR_FAULT = "This is a fault of the grader, not of the kernel; its output is above."
+EARLY = ("step", "ended")  # the kinds of answer that come before the one that settles a task
 SETTLED_BY = {"grade": "result", "trace": "trace"}  # the kind of answer to each task
 INTERRUPTED = 130  # the exit status of a judge after Ctrl-C
 
@@ -106,11 +107,11 @@ def _hear_all(
 def _settles(answer: Answer, requests: Sequence[Request], settled: int) -> bool:
     """Return True for the answer to the next request.
 
-    Return False for a picture to the one before, and for a step of either. Raises GraderError for
+    Return False for a picture to the one before, and for steps. Raises GraderError for
     any other answer.
     """
-    if settled < len(requests) and answer.kind in ("step", SETTLED_BY[requests[settled].task]):
-        return answer.kind != "step"
+    if settled < len(requests) and answer.kind in (*EARLY, SETTLED_BY[requests[settled].task]):
+        return answer.kind not in EARLY
     if answer.kind in ("step", "trace") and settled and requests[settled - 1].options.picture:
         return False
     raise GraderError(

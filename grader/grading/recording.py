@@ -156,4 +156,5 @@ def _record(grading: Grading, step: Step, finding: Finding, duration_s: float) -
         compiled=finding.compiled,
     )
     grading.steps[step.name] = result
+    grading.on_ended(result)
     return result

@@ -142,6 +142,30 @@ def test_the_step_in_work_is_named_and_settles_nothing(judge):
         graded()
 
 
+ENDED = {
+    "kind": "ended",
+    "step": {
+        "name": "load",
+        "outcome": "pass",
+        "points": 0,
+        "max_points": 0,
+        "summary": "",
+        "duration_s": 0.1,
+    },
+}
+
+
+def test_a_step_that_ended_settles_nothing(judge):
+    judge(STEP + json.dumps(ENDED) + "\n" + ANSWER)
+    assert graded() == ["pass"]
+    judge(json.dumps(ENDED) + "\n")
+    with pytest.raises(GraderError, match="before it had graded everything"):
+        graded()
+    judge(ANSWER + json.dumps(ENDED) + "\n")
+    with pytest.raises(GraderError, match="after 1 of 1"):
+        graded(Options(picture=True))
+
+
 def test_after_the_last_result_no_step_begins_but_that_of_a_picture(judge):
     judge(ANSWER + STEP)
     assert graded(Options(picture=True)) == ["pass"]
