@@ -195,7 +195,6 @@ def test_reset_takes_the_files_of_all_languages_or_of_one(
 @pytest.mark.parametrize(
     ("name", "instead"),
     [
-        ("watch", "`grader` alone starts the loop"),
         ("run", "`grader check NAME`"),
         ("test", "`grader check NAME`"),
         ("statsu", "Did you mean `grader status`?"),
