@@ -105,7 +105,10 @@ class LoopApp(App[None]):
     def on_resize(self) -> None:
         """Draw for the new size."""
         if hasattr(self, "session"):
-            self._draw(self.session.loop, to_top=False)
+            self.call_after_refresh(self._redraw)
+
+    def _redraw(self) -> None:
+        self._draw(self.session.loop, to_top=False)
 
     def show(self, before: Loop, after: Loop) -> None:
         """Draw the state; another page or exercise begins at its top."""
