@@ -98,7 +98,7 @@ class JudgeThread:
         self._newest = 0
         self._judge.interrupt()
 
-    def close(self, patience_s: float = 20.0) -> None:
+    def close(self, patience_s: float = 2.0) -> None:
         """End the judge and the thread, for which it waits so many seconds."""
         self._newest = 0
         self._wanted.put(None)

@@ -64,8 +64,8 @@ class Watch:
                 self._give_up_events(str(error).strip() or type(error).__name__)
 
     def _watch(self, path: Path, turn: threading.Event) -> None:
-        self._on_save()  # what was saved while nothing watched it
         seen, missed = look(path), 0
+        self._on_save()  # what was saved while nothing watched it
         for changes in watch(
             path.parent,
             watch_filter=None,
