@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import traces
+from loop_page import screen
 from loops import LOADED, after, begun, result
-from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from grader.cli.loop import drawing, keys, pages, session, state
@@ -24,17 +24,6 @@ SIZES = [(80, 24), (120, 40), (40, 12)]
 @pytest.fixture
 def loop(tmp_path: Path) -> Loop:
     return begun(tmp_path)
-
-
-def screen(loop: Loop, width: int, height: int, elapsed_s: float = 1.25) -> str:
-    """Return the lines of a screen, as `screen.LoopApp` lays them out."""
-    bottom = drawing.bottom(loop, width, elapsed_s).plain
-    space = height - 3 - len(bottom.splitlines())
-    console = Console(width=width, force_terminal=False)
-    with console.capture() as captured:
-        console.print(drawing.body(loop, width, space))
-    body = [line.rstrip() for line in captured.get().splitlines()[:space]]
-    return "\n".join([drawing.top(loop, width).plain, *body, "-" * width, bottom])
 
 
 def checked(loop: Loop, status: Status, **changes: str) -> Loop:
