@@ -12,7 +12,7 @@ from pathlib import Path
 from reported import ended, step
 
 from grader.cli.loop import session, state
-from grader.cli.loop.judging import Interrupted, JudgeThread
+from grader.cli.loop.judging import JudgeThread
 from grader.cli.loop.session import Front, Session
 from grader.cli.loop.state import Loop, Transition
 from grader.cli.loop.watching import Watch
@@ -69,12 +69,8 @@ class Script:
 
     by_text: dict[str, Status | Exception] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
-    started: int = 0
     closed: bool = False
     given_up: threading.Event = field(default_factory=threading.Event)
-
-    def start(self) -> None:
-        self.started += 1
 
     def ask(self, request: Request, hear: Callable[[Answer], None]) -> None:
         self.asked.append(request.exercise.name)
@@ -86,7 +82,7 @@ class Script:
             hear(StepAnswer(step="correctness", why=""))
             assert self.given_up.wait(60)
             self.given_up.clear()
-            raise Interrupted
+            raise KeyboardInterrupt
         then = next((what for part, what in self.by_text.items() if part in text), Status.PASS)
         if isinstance(then, Exception):
             raise then

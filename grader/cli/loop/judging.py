@@ -25,11 +25,12 @@ Post = Callable[[Transition], None]
 class Judge(Protocol):
     """A judge that may stay warm between requests."""
 
-    def start(self) -> None:
-        """Begin to start, so that the first request waits for less."""
-
     def ask(self, request: Request, hear: Callable[[Answer], None]) -> None:
-        """Have the request answered. Raises GraderError for a judge that ended too early."""
+        """Have the request answered.
+
+        Raises KeyboardInterrupt where `interrupt` ended it, and GraderError for a judge that ended
+        too early.
+        """
 
     def interrupt(self) -> None:
         """Give up the request in work, from another thread."""
@@ -38,37 +39,18 @@ class Judge(Protocol):
         """End the judge."""
 
 
-class Interrupted(Exception):
-    """A run that was given up."""
-
-
 class ColdJudge:
-    """A judge that is started for each request."""
-
-    def __init__(self) -> None:
-        self._given_up = threading.Event()
-
-    def start(self) -> None:
-        """Start nothing: `ask` does."""
+    """A judge that is started for each request, and given up at its next answer."""
 
     def ask(self, request: Request, hear: Callable[[Answer], None]) -> None:
-        """Have the request answered; an interrupt takes effect at the next answer."""
-        self._given_up.clear()
-
-        def heard(answer: Answer) -> None:
-            if self._given_up.is_set():
-                raise Interrupted
-            hear(answer)
-
-        ask([request], heard)
+        """Have the request answered. Raises what `hear` does."""
+        ask([request], hear)
 
     def interrupt(self) -> None:
-        """Give up the request in work."""
-        self._given_up.set()
+        """Do nothing: `hear` raises KeyboardInterrupt."""
 
     def close(self) -> None:
-        """Give up the request in work, if there is one."""
-        self._given_up.set()
+        """Do nothing: each judge ends with its request."""
 
 
 class JudgeThread:
@@ -85,7 +67,7 @@ class JudgeThread:
         self._thread = threading.Thread(target=self._work, daemon=True)
 
     def start(self) -> None:
-        """Start the thread and the judge."""
+        """Start the thread; the judge starts with its first run."""
         self._thread.start()
 
     def grade(self, run: Run, request: Request) -> None:
@@ -107,7 +89,6 @@ class JudgeThread:
         self._judge.close()
 
     def _work(self) -> None:
-        self._judge.start()
         while (wanted := self._wanted.get()) is not None:
             run, request, asked_at = wanted
             if run.number == self._newest:
@@ -119,7 +100,7 @@ class JudgeThread:
         try:
             check.must_be_gradable(request)
             self._judge.ask(request, partial(self._hear, run, request, asked_at))
-        except Interrupted:
+        except KeyboardInterrupt:  # the run was given up
             pass
         except GraderError as raised:
             crash = not isinstance(raised, CannotGrade | UsageError | BrokenExercise)
@@ -133,6 +114,8 @@ class JudgeThread:
 
     def _hear(self, run: Run, request: Request, asked_at: float, answer: Answer) -> None:
         number = run.number
+        if number != self._newest:  # given up just before the judge was asked
+            raise KeyboardInterrupt
         match answer.kind:
             case "step":
                 self._post(partial(state.began, number=number, step=answer.step, slow=answer.why))
