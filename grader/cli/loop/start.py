@@ -66,7 +66,7 @@ def _run_plain(loop: Loop, poll: bool) -> None:
 def _run_screen(loop: Loop, poll: bool) -> None:
     from grader.cli.loop.screen import LoopApp
 
-    with _screen_apart() as log:
+    with screen_apart() as log:
         app = LoopApp(partial(opened, loop, poll, log))
         try:
             app.run(mouse=False)
@@ -92,7 +92,7 @@ def opened(
 
 
 @contextmanager
-def _screen_apart() -> Iterator[Callable[[], str]]:
+def screen_apart() -> Iterator[Callable[[], str]]:
     """Draw to a copy of standard output, and collect what judges write to standard error.
 
     Yields a function that returns the last line written since its last call.

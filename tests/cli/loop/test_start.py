@@ -11,7 +11,7 @@ import pytest
 from loops import SMALL, small_course
 
 from grader import cli
-from grader.cli.loop import session
+from grader.cli.loop import session, start
 from grader.course import progress
 from grader.model.errors import UsageError
 
@@ -86,6 +86,22 @@ def test_it_goes_on_where_the_learner_was(tmp_path: Path):
     (tmp_path / "empty" / "exercises").mkdir(parents=True)
     with pytest.raises(UsageError, match="no exercises yet"):
         session.first_loop(tmp_path / "empty", None)
+
+
+def test_what_judges_write_does_not_reach_the_screen(capfd: pytest.CaptureFixture[str]):
+    stderr = sys.__stderr__
+    with start.screen_apart() as log:
+        os.write(2, b"a warning\nThere is no picture: \x1b[2J\n")
+        assert log() == "There is no picture: \N{REPLACEMENT CHARACTER}[2J"
+        assert log() == ""
+        os.write(2, b"once more")
+        assert log() == "once more"
+        assert sys.__stderr__ is not None
+        sys.__stderr__.write("drawn")
+        sys.__stderr__.flush()
+    assert sys.__stderr__ is stderr
+    os.write(2, b"behind")
+    assert tuple(capfd.readouterr()) == ("drawn", "behind")
 
 
 @pytest.mark.slow
