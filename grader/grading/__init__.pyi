@@ -6,7 +6,6 @@ from .bench_record import WRONG as WRONG
 from .bench_record import Benchmark as Benchmark
 from .bench_record import Point as Point
 from .check import LARGEST_FILE as LARGEST_FILE
-from .judge_process import ask as ask
 from .kind import Kind as Kind
 from .kinds import kind_of as kind_of
 from .options import CHECK_ARENA as CHECK_ARENA

@@ -195,13 +195,13 @@ ENDED = {
 
 
 def test_a_step_that_ended_settles_nothing(judge):
-    judge(STEP + json.dumps(ENDED) + "\n" + ANSWER)
+    judge(STEP + said(ENDED) + ANSWER + DONE)
     assert graded() == ["pass"]
-    judge(json.dumps(ENDED) + "\n")
+    judge(said(ENDED))
     with pytest.raises(GraderError, match="before it had graded everything"):
         graded()
-    judge(ANSWER + json.dumps(ENDED) + "\n")
-    with pytest.raises(GraderError, match="after 1 of 1"):
+    judge(ANSWER + said(ENDED) + DONE)
+    with pytest.raises(GraderError, match="a ended after the result"):
         graded(Options(picture=True))
 
 

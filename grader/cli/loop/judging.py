@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from grader.cli.loop import state
 from grader.cli.loop.state import Run, Transition
-from grader.grading import Request, ask, check
+from grader.grading import Request, check
 from grader.model import BrokenExercise, CannotGrade, GraderError, Status, UsageError
 
 if TYPE_CHECKING:
@@ -37,20 +37,6 @@ class Judge(Protocol):
 
     def close(self) -> None:
         """End the judge."""
-
-
-class ColdJudge:
-    """A judge that is started for each request, and given up at its next answer."""
-
-    def ask(self, request: Request, hear: Callable[[Answer], None]) -> None:
-        """Have the request answered. Raises what `hear` does."""
-        ask([request], hear)
-
-    def interrupt(self) -> None:
-        """Do nothing: `hear` raises KeyboardInterrupt."""
-
-    def close(self) -> None:
-        """Do nothing: each judge ends with its request."""
 
 
 class JudgeThread:

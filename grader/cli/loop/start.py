@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import TextIO
 
 from grader.cli.loop import session, state
-from grader.cli.loop.judging import ColdJudge, JudgeThread
+from grader.cli.loop.judging import JudgeThread
 from grader.cli.loop.session import Front, Session
 from grader.cli.loop.state import Loop, Transition
 from grader.cli.loop.watching import Watch
 from grader.course import catalog
+from grader.grading import WarmJudge
 from grader.model import UsageError, texts
 
+STDERR = 2  # also for what judges print, which textual would else have
 MOST_LOG = 1 << 16  # bytes of what a judge wrote that are looked at
 
 
@@ -88,7 +90,7 @@ def opened(
         lambda note: post(lambda loop: state.noted(loop, note)),
         poll,
     )
-    return Session(loop, JudgeThread(ColdJudge(), post, log), watch, front)
+    return Session(loop, JudgeThread(WarmJudge(output=STDERR), post, log), watch, front)
 
 
 @contextmanager

@@ -11,9 +11,9 @@ import pytest
 from loops import Script, begun
 
 from grader.cli.loop import session, state
-from grader.cli.loop.judging import ColdJudge, JudgeThread
+from grader.cli.loop.judging import JudgeThread
 from grader.cli.loop.state import Change, Loop, Run, Transition, Why
-from grader.grading import Options, Request
+from grader.grading import Options, Request, WarmJudge
 from grader.model.errors import CannotGrade, GraderError
 from grader.model.outcomes import Status
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 class Thread:
     """A judge's thread, and the loop that its transitions act on."""
 
-    def __init__(self, loop: Loop, judge: Script | ColdJudge, log: Callable[[], str]) -> None:
+    def __init__(self, loop: Loop, judge: Script | WarmJudge, log: Callable[[], str]) -> None:
         self.loop, self._posted = loop, queue.Queue[Transition]()
         self.thread = JudgeThread(judge, self._posted.put, log)
         self.thread.start()
@@ -59,7 +59,7 @@ class Thread:
 def make(tmp_path: Path) -> Iterator[Callable[..., Thread]]:
     made: list[Thread] = []
 
-    def start(judge: Script | ColdJudge, log: Callable[[], str] = lambda: "") -> Thread:
+    def start(judge: Script | WarmJudge, log: Callable[[], str] = lambda: "") -> Thread:
         made.append(Thread(begun(tmp_path), judge, log))
         return made[-1]
 
@@ -147,7 +147,7 @@ def test_a_missing_file_is_no_request_to_a_judge(make: Callable[..., Thread]):
 @pytest.mark.slow
 def test_a_real_judge_passes_on_each_step_as_it_ends(make: Callable[..., Thread], tmp_path: Path):
     shutil.copytree(ROOT / "puzzles" / "p01_map", tmp_path / "map" / "puzzles" / "p01_map")
-    thread = make(ColdJudge())
+    thread = make(WarmJudge())
     thread.loop = session.first_loop(tmp_path / "map", None)
     thread.grade((ROOT / "solutions/p01_map/kernel.py").read_text(encoding="utf-8"))
     seen: list[tuple[str, ...]] = []
