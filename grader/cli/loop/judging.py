@@ -101,7 +101,8 @@ class JudgeThread:
     def _hear(self, run: Run, request: Request, asked_at: float, answer: Answer) -> None:
         number = run.number
         if number != self._newest:  # given up just before the judge was asked
-            raise KeyboardInterrupt
+            self._judge.interrupt()
+            return
         match answer.kind:
             case "step":
                 self._post(partial(state.began, number=number, step=answer.step, slow=answer.why))
