@@ -3,6 +3,7 @@
 #   make check                                   grade the published solution of 04_online_softmax
 #   make check EX=01_vector_add                  the same for another exercise
 #   make check EX=01_vector_add KERNEL=mine.py   grade a file
+#   make setup                                   install everything into .venv, and say what to type
 #   make quick                                   the quick tests, for while you change something
 #   make test                                    the whole test suite, but for what needs a GPU
 #   make test-gpu                                the tests that need a GPU
@@ -73,6 +74,7 @@ golden: $(READY)
 	$(VENV)/bin/python tests/pages.py
 	$(VENV)/bin/python tests/course_page.py
 	$(VENV)/bin/python tests/guide.py
+	$(VENV)/bin/python tests/loop_page.py
 	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
 		--snapshot-update $$(grep -lr --include='test_*.py' SnapshotAssertion tests)
 
@@ -104,6 +106,7 @@ redteam-fuzz: $(READY)
 	done; exit 1
 
 setup: $(READY)
+	@echo 'next: `. $(VENV)/bin/activate`, then `grader next`; `grader --help` lists all commands'
 
 # The stamp is made last, so that an installation that broke off is taken up again. Compiled is on all
 # cores, where pip takes one; files that are not for this Python, such as templates, stay as they are.

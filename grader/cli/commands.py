@@ -17,41 +17,54 @@ from grader.cli import (
     board,
     ci,
     export,
+    kernel_file,
     keys,
     learn,
     look,
+    loop,
+    menu,
     release,
     say,
     solutions,
+    standing,
 )
+from grader.cli.menu import Menu
 from grader.model import BrokenExercise, CannotGrade, GraderError, UsageError
 
 BROKEN = BrokenExercise.exit_code
 
 app = typer.Typer(
     name="grader",
-    no_args_is_help=True,
+    cls=Menu,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 # In the order of --help.
-app.command(cls=learn.CheckCommand)(learn.check)
-app.command(name="list")(learn.list_exercises)
-app.command()(learn.show)
-app.command(name="new")(author.make_new)
-app.command(name="stub")(author.write_stubs)
-app.command()(author.verify)
-app.command()(look.doctor)
-app.command()(look.bench)
-app.command()(look.lint)
-app.command()(release.release)
-app.command()(release.update)
-app.command()(solutions.solution)
-app.add_typer(solutions.app, name="solutions")
-app.command()(ci.ci)
-app.command()(export.export)
-app.add_typer(keys.keys, name="keys")
-app.add_typer(board.leaderboard, name="leaderboard")
+app.command(rich_help_panel=menu.LEARNERS)(release.init)
+app.command(name="next", rich_help_panel=menu.LEARNERS)(standing.next_exercise)
+app.command(cls=learn.CheckCommand, rich_help_panel=menu.LEARNERS)(learn.check)
+app.command(rich_help_panel=menu.LEARNERS)(loop.watch)
+app.command(rich_help_panel=menu.LEARNERS)(standing.hint)
+app.command(rich_help_panel=menu.LEARNERS)(learn.show)
+app.command(rich_help_panel=menu.LEARNERS)(standing.status)
+app.command(name="list", rich_help_panel=menu.LEARNERS)(learn.list_exercises)
+app.command(rich_help_panel=menu.LEARNERS)(kernel_file.diff)
+app.command(rich_help_panel=menu.LEARNERS)(kernel_file.reset)
+app.command(rich_help_panel=menu.LEARNERS)(solutions.solution)
+app.command(rich_help_panel=menu.LEARNERS)(look.bench)
+app.command(rich_help_panel=menu.LEARNERS)(look.doctor)
+app.command(rich_help_panel=menu.LEARNERS)(release.update)
+app.command(name="new", rich_help_panel=menu.AUTHORS)(author.make_new)
+app.command(name="stub", rich_help_panel=menu.AUTHORS)(author.write_stubs)
+app.command(rich_help_panel=menu.AUTHORS)(author.verify)
+app.command(rich_help_panel=menu.AUTHORS)(look.lint)
+app.command(rich_help_panel=menu.INSTRUCTORS)(release.release)
+app.add_typer(solutions.app, name="solutions", rich_help_panel=menu.INSTRUCTORS)
+app.command(rich_help_panel=menu.INSTRUCTORS)(ci.ci)
+app.command(rich_help_panel=menu.INSTRUCTORS)(export.export)
+app.add_typer(keys.keys, name="keys", rich_help_panel=menu.INSTRUCTORS)
+app.add_typer(board.leaderboard, name="leaderboard", rich_help_panel=menu.INSTRUCTORS)
 
 
 def _show_version(requested: bool) -> None:
@@ -62,6 +75,9 @@ def _show_version(requested: bool) -> None:
 
 @app.callback()
 def grader(
+    context: typer.Context,
+    plain: loop.Plain = False,
+    poll: loop.Poll = False,
     version: Annotated[
         bool,
         typer.Option(
@@ -82,6 +98,7 @@ def grader(
             "The folder that this shell is in has been deleted.",
             "Change to the folder of the course, and run the command there.",
         ) from None
+    loop.without_command(context.invoked_subcommand, plain, poll)
 
 
 def run(argv: Sequence[str] | None) -> int:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from grader.cli import cases, deliver, options, say
+from grader.cli import cases, deliver, options, say, standing
 from grader.cli.stopwatch import STOPWATCH
 from grader.course import Exercise, catalog
+from grader.course import progress as standings
 from grader.model import TARGETS, BrokenExercise, Status, UsageError, save_file
 
 if TYPE_CHECKING:
@@ -119,7 +120,8 @@ def check(
         Request(exercise, options.kernel_file(exercise, kernel, solution), how)
         for exercise in exercises
     ]
-    raise typer.Exit(_check(requests, verbose, json))
+    own = kernel is None and not solution and case is None
+    raise typer.Exit(_check(requests, verbose, json, remember=own))
 
 
 def _require_targets(targets: Sequence[int]) -> None:
@@ -151,19 +153,22 @@ def _require_free_choice(kernel: Path | None, backend: str | None) -> None:
         )
 
 
-def _check(requests: Sequence[Request], verbose: bool, json: bool) -> int:
+def _check(requests: Sequence[Request], verbose: bool, json: bool, remember: bool) -> int:
     from grader.grading import check
 
     traces: list[Trace] = []
     ended: list[float] = []  # seconds from the start of the command to each result
+    notices: list[str] = []
+
+    def hear(result: Result) -> None:
+        ended.append(STOPWATCH.seconds())
+        if remember:
+            notices.append(standings.record(requests[0].exercise.root, result).notice)
+
     with say.progress() as progress:
-        graded = check.run(
-            requests,
-            progress,
-            lambda _: ended.append(STOPWATCH.seconds()),
-            traces.append,
-            progress.step,
-        )
+        graded = check.run(requests, progress, hear, traces.append, progress.step)
+    for notice in dict.fromkeys(filter(None, notices)):
+        say.message(f"note: {notice}")
     # After the last result its picture was drawn.
     ended[len(graded) - 1 :] = [STOPWATCH.seconds()]
     from grader.model import results, texts, verdict
@@ -191,7 +196,8 @@ def _report(
 ) -> Text:
     from grader.reports import terminal, trace_terminal
 
-    following = catalog.following(request.exercise)
+    exercise = request.exercise
+    following = standings.following_on(exercise, standings.read(exercise.root))
     pictures = [trace_terminal.drawing(one, width=say.width(), brief=True) for one in traces]
     return terminal.check_report(
         result,
@@ -242,13 +248,13 @@ def list_exercises(
     if as_map:
         say.show(contract.map_of(course_map(exercises), say.width()))
         return
-    say.show(contract.course_list(exercises))
+    say.show(contract.course_list(exercises, standing.remembered(exercises[0].root)))
     for exercise in exercises:
         _ = points_of(exercise.any_spec)  # a broken spec raises, after the table shows the others
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="An exercise: a name, its number, or a path.")],
+    name: options.OneName,
     hints: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Print the first N hints instead.")
     ] = None,

@@ -23,9 +23,28 @@ class Demand(StrEnum):
     SPEED = "speed"
 
 
+def completed(incomplete: str) -> list[str]:
+    """Return the exercises that a shell proposes for the beginning of a name."""
+    try:
+        names = [exercise.name for exercise in catalog.exercises(catalog.find_root())]
+    except UsageError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME|PATH]...", help="Exercises: a name, its number, or a path."),
+    typer.Argument(
+        metavar="[NAME|PATH]...",
+        help="Exercises: a name, its number, or a path.",
+        autocompletion=completed,
+    ),
+]
+OneName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="An exercise: a name, its number, or a path.", autocompletion=completed
+    ),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every exercise of the course.")]
 OnDevice = Annotated[
@@ -49,6 +68,11 @@ Language = Annotated[
     str | None,
     typer.Option("--backend", metavar="NAME", help="The kernel file in this language: cuda."),
 ]
+
+
+def folder_of(name: str) -> Exercise:
+    """Return the exercise that a command line names, the whole one for one of its entries."""
+    return Exercise(catalog.find_entry(catalog.find_root(), name).folder)
 
 
 def in_bytes(gibibytes: float | None) -> int | None:

@@ -1,4 +1,4 @@
-"""The commands that release a course to students, and update a released copy."""
+"""The commands that make and update folders to learn in: init, update, release."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli import options, say
-from grader.course import catalog
+from grader.course import SHELVES, STUBS, catalog
 from grader.model import counted
 
 if TYPE_CHECKING:
@@ -80,16 +80,51 @@ def _show_release(made: Release, order: Order, out: Path) -> None:
     )
 
 
+def init(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="The folder to make; else one named as the course."),
+    ] = None,
+) -> None:
+    """Make a folder to learn in, with the puzzles and exercises of the course."""
+    from grader.course import require_installed_course, settings
+
+    root = require_installed_course()
+    about = settings.read(root)
+    out = folder or Path(about.name)
+    from grader.classroom.release import learners_folder
+
+    made = learners_folder.make(root, out)
+    puzzles = sum(one.shelf == SHELVES[1] for one in made.exercises)
+    say.show_text(
+        f"{out}: {about.title}, version {about.version}: "
+        f"{counted(puzzles, 'puzzles')}, {counted(len(made.exercises) - puzzles, 'exercises')}"
+    )
+    if not made.in_git:
+        say.message("note: there is no git here, so nothing keeps the history of your kernels")
+    there = "" if out.resolve() == Path.cwd() else f"`cd {out}`, then "
+    say.show_text(f"next: {there}`grader next`")
+
+
 def update(
     source: Annotated[
-        str, typer.Argument(metavar="FROM", help="The folder or git repository of a release.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[FROM]",
+            help="The folder or git repository of a class's release; else this installation.",
+        ),
+    ] = None,
 ) -> None:
-    """Bring a student's repository to a newer release. Kernels that were worked on stay."""
+    """Bring your folder to a newer version of the course. Kernels that were worked on stay."""
     folder = catalog.find_root()
-    from grader.classroom.release import update
+    from grader.classroom.release import learners_folder, update
 
-    planned = update.run(folder, source)
+    if source is None:
+        from grader.course import require_installed_course
+
+        planned = learners_folder.bring_forward(folder, require_installed_course())
+    else:
+        planned = update.run(folder, source)
     _show_update(planned)
 
 
@@ -104,6 +139,8 @@ def _show_update(planned: Plan) -> None:
         Action.LEAVE: "left in place, though the course no longer has it",
     }
     for step in planned.steps:
+        if step.path.startswith(f"{STUBS}/"):
+            continue  # what `grader reset` writes: nobody looks there
         saved = f"brought up to date; your version is in {step.aside}"
         say.show_text(f"{step.path}: {outcomes.get(step.action, saved)}")
     new = planned.new

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli import options, say
+from grader.cli.standing import remembered
 from grader.course import Exercise, catalog
+from grader.course.progress import standing_of
 from grader.model import BrokenExercise, UsageError, counted
 
 if TYPE_CHECKING:
@@ -154,7 +156,7 @@ def _in_words(policy: Policy) -> str:
 
 
 def solution(
-    name: Annotated[str, typer.Argument(help="An exercise: a name, its number, or a path.")],
+    name: options.OneName,
     source: Annotated[
         Path | None,
         typer.Option("--from", metavar="DIR", help="A folder of published solutions."),
@@ -183,13 +185,15 @@ def _from_course(exercise: Exercise, file: str | None) -> tuple[Shown, Policy]:
     from grader.classroom.publish.sources import text_of
     from grader.course import settings
 
+    policy = settings.read(exercise.root).solutions
+    exercise = _with_solution(exercise)
     if not exercise.solution.is_file():
         raise UsageError(
             f"This course holds no solution of {exercise.name}.",
             f"`grader solution {exercise.name} --from DIR` shows it from a folder of published "
             "solutions; ask whoever runs the course for one.",
         )
-    policy, title = settings.read(exercise.root).solutions, exercise.any_spec.title
+    title = exercise.any_spec.title
     others = {one.file: one for one in further(exercise, ())}
     if file is None:
         commentary = models.commentary_of(exercise)
@@ -199,6 +203,19 @@ def _from_course(exercise: Exercise, file: str | None) -> tuple[Shown, Policy]:
         raise folder.no_such_file(exercise.name, file, list(others))
     one = others[file]
     return Shown(exercise.name, title, one.source, one.text if one.own else "", file=file), policy
+
+
+def _with_solution(exercise: Exercise) -> Exercise:
+    """Return the exercise as the installation carries it, for a folder that `grader init` made."""
+    from grader.course import installed_course, settings
+
+    root = installed_course()
+    if exercise.solution.is_file() or root is None:
+        return exercise
+    if settings.read(root).name != settings.read(exercise.root).name:
+        return exercise
+    known = {one.name: one for one in catalog.exercises(root)}
+    return known.get(exercise.name, exercise)
 
 
 def _from_folder(source: Path, name: str, file: str | None) -> tuple[Shown, Policy]:
@@ -221,7 +238,7 @@ def _require_begun(policy: Policy) -> None:
     if (day := records.future_release(policy, datetime.now(UTC))) is not None:
         raise UsageError(
             f"The solutions are shown from {day} on (0:00 UTC).",
-            "`grader show NAME --hints 1` gives a first hint.",
+            "`grader hint NAME` gives a hint.",
         )
 
 
@@ -231,7 +248,7 @@ def _require_allowed(policy: Policy, name: str) -> None:
     if policy.when is When.NEVER:
         raise UsageError(
             "The solutions of this course are not shown.",
-            f"`grader show {name} --hints 1` gives a first hint.",
+            f"`grader hint {name}` gives a hint.",
         )
     _require_begun(policy)
     if policy.when is When.ON_PASS:
@@ -239,7 +256,9 @@ def _require_allowed(policy: Policy, name: str) -> None:
 
 
 def _require_passed(exercise: Exercise) -> None:
-    """Exit with the check's own code if the learner's kernel does not pass."""
+    """Exit with the check's own code if the learner's kernel has not passed and does not pass."""
+    if standing_of(remembered(exercise.root), exercise.name).passed:
+        return
     from grader.grading import Options, check
     from grader.model import Status, verdict
     from grader.reports import next_step

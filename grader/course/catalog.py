@@ -22,6 +22,8 @@ from grader.model import BaseSpec, BrokenExercise, Spec, UsageError
 
 SHELVES = ("exercises", "puzzles")
 COMMENTARY = "commentary.md"  # beside a solution, and where it is published
+FEWEST_LETTERS = 3  # of a part of a name that means an exercise
+STUBS = ".stubs"  # in a release, which has no solutions to make stubs from
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ class Exercise:
     @property
     def solution(self) -> Path:
         return self.answers / self.file
+
+    @property
+    def released_stub(self) -> Path:
+        """The stub that a release holds, as the learner's file was at first; may be missing."""
+        return self.root / STUBS / self.folder.name / self.file
 
     @property
     def fast(self) -> Path:
@@ -173,11 +180,16 @@ class Exercise:
         first = self._in_first_backend
         others = first.any_spec.also_in if isinstance(first.any_spec, Spec) else ()
         further = [replace(self, backend=name) for name in others]
-        return [first, *(e for e in further if e.kernel.is_file() or e.solution.is_file())]
+        return [first, *filter(_has_a_file, further)]
 
     @property
     def _in_first_backend(self) -> Exercise:
         return replace(self, backend="") if self.backend else self
+
+
+def _has_a_file(exercise: Exercise) -> bool:
+    files = (exercise.kernel, exercise.solution, exercise.released_stub)
+    return any(path.is_file() for path in files)
 
 
 def _entry_names(spec: BaseSpec) -> list[str]:
@@ -254,28 +266,22 @@ def parts(root: Path) -> list[Exercise]:
     return [part for exercise in exercises(root) for part in exercise.parts]
 
 
-def following(exercise: Exercise) -> Exercise | None:
-    known, whole = exercises(exercise.root), Exercise(exercise.folder)
-    behind = known[known.index(whole) + 1 :] if whole in known else []
-    return behind[0] if behind else None
-
-
 def find(root: Path, query: str) -> Exercise:
-    """Return the exercise with this name, path or number.
+    """Return the exercise with this name, path or number, or with this part of its name.
 
     `1` and `01` find `01_…`, and `p7` finds `p07_…`. Bare digits mean an exercise before a puzzle.
-    Raises UsageError with the closest names when none matches, and with all that match when
-    several do.
+    `online` finds `04_online_softmax` as long as no other name has it. Raises UsageError with the
+    closest names when none matches, and with all that match when several do.
     """
     known = exercises(root)
     for exercise in known:
         if query == exercise.name or _is_path_of(exercise, Path(query).resolve()):
             return exercise
-    numbered = _numbered(known, query)
-    if len(numbered) == 1:
-        return numbered[0]
-    if numbered:
-        several = " and ".join(exercise.name for exercise in numbered)
+    meant = _numbered(known, query) or _with_part(known, query.lower())
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        several = " and ".join(exercise.name for exercise in meant)
         raise UsageError(f"{query!r} means {several}.", "Name the one that you mean.")
     names = [exercise.name for exercise in known]
     near = (difflib.get_close_matches(query, names, n=2, cutoff=cutoff) for cutoff in (0.8, 0.4))
@@ -313,6 +319,19 @@ def _numbered(known: Sequence[Exercise], query: str) -> list[Exercise]:
         on_first_shelf = [exercise for exercise in found if exercise.shelf == SHELVES[0]]
         return on_first_shelf or found
     return found
+
+
+def _with_part(known: Sequence[Exercise], part: str) -> list[Exercise]:
+    """Return the exercises whose names have the part, where they have it most plainly.
+
+    That is the whole name behind the number, else the beginning of a word, else any place.
+    """
+    if len(part) < FEWEST_LETTERS:
+        return []
+    names = [(exercise, exercise.name.lower()) for exercise in known]
+    whole = [one for one, name in names if name.partition("_")[2] == part]
+    words = [one for one, name in names if f"_{part}" in f"_{name}"]
+    return whole or words or [one for one, name in names if part in name]
 
 
 def _nearest_number(known: Iterable[Exercise], query: str) -> list[str]:

@@ -1,5 +1,7 @@
 """From a model solution to the stub that a learner starts from.
 
+A release has no solutions, and holds the stubs themselves, in `.stubs/`.
+
 A solution marks the parts that the learner writes, each marker alone on its line:
 
     # BEGIN SOLUTION: add up the squares of the row
@@ -27,7 +29,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.course.catalog import Exercise, text_of
+from grader.course.catalog import STUBS, Exercise, text_of
 from grader.course.comments import comments_of
 from grader.model import BrokenExercise, UsageError, write_file
 
@@ -87,11 +89,17 @@ StubMaker = Callable[[str, str, str], str]
 
 
 def stub_of(exercise: Exercise, make: StubMaker = make_stub) -> str:
-    """Make an exercise's stub. Raises BrokenExercise, and UsageError without a solution."""
+    """Make an exercise's stub from its solution, or read the one that a release holds.
+
+    Raises BrokenExercise, and UsageError where neither is there.
+    """
+    if not exercise.solution.is_file() and exercise.released_stub.is_file():
+        return text_of(exercise.released_stub)
     if not exercise.solution.is_file():
         raise UsageError(
             f"There is no solution to make a stub from: {exercise.solution} is missing.",
-            f"A learner's copy of a course has none: copy {exercise.file} again from the course.",
+            f"A learner's copy of a course has none, and stubs in {STUBS}/ that `grader update` "
+            f"brings; else copy {exercise.file} again from the course.",
         )
     source = text_of(exercise.solution)
     return make(source, exercise.folder.name, str(exercise.solution))
@@ -125,11 +133,11 @@ def write(exercise: Exercise, force: bool = False, make: StubMaker = make_stub) 
 
 
 def recovery(exercise: Exercise, kernel: Path) -> str:
-    """Suggest how to get back a kernel file to work on: a learner has no solutions."""
-    if kernel == exercise.kernel and exercise.solution.is_file():
+    """Suggest how to get back a kernel file to work on."""
+    sources = (exercise.solution, exercise.released_stub)
+    if kernel == exercise.kernel and any(path.is_file() for path in sources):
         away = "Move it away: then " if os.path.lexists(kernel) and not kernel.is_file() else ""
-        force = " --force" if kernel.is_file() else ""
-        return f"{away}`grader stub {exercise.name}{force}` writes the stub to start from."
+        return f"{away}`grader reset {exercise.name}` writes the stub to start from."
     return f"Take {kernel.name} again from your last commit, or begin with the course's stub."
 
 

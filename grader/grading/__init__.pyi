@@ -1,5 +1,6 @@
 from . import bench as bench
 from . import check as check
+from .answers import Answer as Answer
 from .bench_contenders import contenders as contenders
 from .bench_record import WRONG as WRONG
 from .bench_record import Benchmark as Benchmark
@@ -18,3 +19,4 @@ from .plan import with_step as with_step
 from .requests import Request as Request
 from .step import Finding as Finding
 from .step import Step as Step
+from .warm_judge import WarmJudge as WarmJudge

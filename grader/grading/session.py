@@ -61,6 +61,7 @@ class Grading:
     failing: dict[Failure, Case] = field(default_factory=dict)  # by the failure that names it
     tracebacks: list[str] = field(default_factory=list)  # of faults of ours or the exercise's
     on_step: Callable[[Step], None] = field(default=lambda step: None)  # called when one begins
+    on_ended: Callable[[StepResult], None] = field(default=lambda step: None)
 
     def __post_init__(self) -> None:
         """Raise BrokenExercise for an exercise whose steps cannot be worked out."""

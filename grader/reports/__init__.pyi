@@ -21,3 +21,4 @@ from .formats.registry import Context as Context
 from .formats.registry import Document as Document
 from .formats.registry import Report as Report
 from .layout import PLAIN as PLAIN
+from .layout import filled as filled

@@ -45,7 +45,7 @@ def _stopped_simulating(result: Result) -> bool:
 
 def _after_failure(result: Result) -> str:
     problem = first_problem(result)
-    hint = f"`grader show {result.exercise} --hints 1` gives a first hint"
+    hint = f"`grader hint {result.exercise}` gives a hint"
     if not result.steps:
         return "this kernel file was not run: change what the line above names, and check again"
     if problem is None:

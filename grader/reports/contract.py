@@ -7,20 +7,27 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from grader import backends
-from grader.course import Exercise, Place
+from grader.course import Exercise, Place, Progress, progress
 from grader.grading import kind_of, points_of, steps_of
 from grader.model import BaseSpec, BrokenExercise, Spec
 from grader.reports.layout import WIDEST, filled
+from grader.reports.standing import marked
 
 
-def course_list(exercises: Sequence[Exercise]) -> Text:
-    """Return a line for each exercise. A broken spec.py shows in its line, and hides no other."""
+def course_list(exercises: Sequence[Exercise], done: Progress | None = None) -> Text:
+    """Return a line for each exercise, with its mark in `done`.
+
+    A broken spec.py shows in its line, and hides no other.
+    """
+    done = done or Progress()
     rows = [("EXERCISE", "TITLE", "BACKEND", "POINTS"), *map(_list_row, exercises)]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     table = Text()
     for number, row in enumerate(rows):
         cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
-        table.append(f"{cells}  {row[3]:>6}\n", style="" if number else "bold")
+        mark = marked(progress.standing_of(done, row[0])) if number else Text(" ")
+        table.append_text(mark)
+        table.append(f" {cells}  {row[3]:>6}\n", style="" if number else "bold")
     return table
 
 
@@ -109,8 +116,8 @@ def _to_read(exercise: Exercise) -> Iterator[tuple[str, str]]:
     lesson = exercise.folder / "README.md"
     if lesson.exists():
         yield "lesson", lesson.relative_to(exercise.root).as_posix()
-    first = f"`grader show {exercise.name} --hints 1`"
-    yield "hints", f"{len(exercise.any_spec.hints)}; {first} prints the first"
+    shown = f"`grader hint {exercise.name}` shows one at a time"
+    yield "hints", f"{len(exercise.any_spec.hints)}; {shown}"
 
 
 def hints(exercise: Exercise, count: int, width: int = WIDEST) -> Text:

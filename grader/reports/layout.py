@@ -19,7 +19,7 @@ MOST_LINES = 30  # of one text; a compiler can write hundreds
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 # Replacements of the same width, for a terminal without the character.
-PLAIN = str.maketrans("✔✘○∅⊘‼–−×·…±≤≥»«┌─┬┐│╎└┴┘", "+xo0/!--x|~~<>><+-++||+++")
+PLAIN = str.maketrans("✔✘●○∅⊘‼–−×·…±≤≥»«┌─┬┐│╎└┴┘", "+x*o0/!--x|~~<>><+-++||+++")
 
 
 def filled(text: str, width: int, indent: str = "", first: str | None = None) -> str:

@@ -20,6 +20,7 @@ from grader.model import (
     Sanitized,
     SanitizerError,
     Status,
+    Step,
 )
 from grader.reports.advice import next_of_several, next_step
 from grader.reports.fitting import Part, fitted, joined, rows, shortened
@@ -61,9 +62,34 @@ def check_report(
     judge. With `brief`, the report of a check that did not pass has at most `MOST_LINES` lines.
     """
     width = min(width, WIDEST)
+    ending = verdict(result, waited_s)
+    ending.append(
+        filled(next_step(result, following), width, " " * 6, first="next: "), style="bold"
+    )
     brief = brief and result.status is not Status.PASS
+    space = MOST_LINES - rows(ending, width) if brief else None
+    body = check_body(result, width, space, notes=notes, picture=picture, excerpt=excerpt)
+    return body.append_text(ending)
+
+
+def check_body(
+    result: Result,
+    width: int = WIDEST,
+    space: int | None = None,
+    *,
+    heading: bool = True,
+    notes: Sequence[LintFinding] = (),
+    picture: Text | None = None,
+    excerpt: Callable[[int], Text | None] | None = None,
+) -> Text:
+    """Return what a report says above the verdict, in `space` lines unless that is None.
+
+    All else is as for `check_report`.
+    """
+    width, brief = min(width, WIDEST), space is not None
     file = Path(result.kernel.path).name
-    parts = [Part(_heading(result, width)), *_steps(result, file, width, brief)]
+    parts = [Part(_heading(result, width))] if heading else []
+    parts += _steps(result, file, width, brief)
     for sanitized in result.sanitized:
         parts.append(shortened(_sanitized(sanitized, file, width), width, (4, 6), (8, 2)))
     alike: dict[str, list[LintFinding]] = {}
@@ -73,14 +99,14 @@ def check_report(
     if result.message:
         parts.append(Part(Text(filled(result.message, width))))
     if picture is not None:
-        parts.append(picture_part(picture, MOST_LINES, width, excerpt))
-    ending = _verdict(result, waited_s)
-    ending.append(
-        filled(next_step(result, following), width, " " * 6, first="next: "), style="bold"
-    )
-    space = MOST_LINES - rows(ending, width)
-    body = fitted(parts, space, width) if brief else joined(parts)
-    return body.append_text(ending)
+        parts.append(picture_part(picture, space or MOST_LINES, width, excerpt))
+    return joined(parts) if space is None else fitted(parts, space, width)
+
+
+def steps_so_far(steps: Sequence[Step], file: str, width: int = WIDEST) -> Text:
+    """Return the steps of a check that have ended, and none that was not run, before its end."""
+    done = [step for step in steps if step.outcome is not Outcome.NOT_RUN]
+    return joined(step_parts(done, file, min(width, WIDEST), brief=True))
 
 
 def _steps(result: Result, file: str, width: int, brief: bool) -> Iterator[Part]:
@@ -173,7 +199,8 @@ def word_of(status: Status) -> str:
     return _WORDS[status][0]
 
 
-def _verdict(result: Result, waited_s: float | None) -> Text:
+def verdict(result: Result, waited_s: float | None = None) -> Text:
+    """Return the line with the verdict; without `waited_s`, it names the judge's own seconds."""
     word, style = _WORDS[result.status]
     line = Text(word, style=style)
     facts = [f"  {result.points}/{result.max_points} points"]

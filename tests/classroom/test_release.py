@@ -54,6 +54,9 @@ def test_a_release_holds_these_files_and_no_others(root: Path, out: Path):
     assert paths(out) == [
         ".gitattributes",
         ".gitignore",
+        ".stubs/01_double/kernel.py",
+        ".stubs/02_row_sum/kernel.py",
+        ".stubs/p01_copy/kernel.py",
         "README.md",
         "constraints.txt",
         "course.toml",
@@ -73,7 +76,7 @@ def test_a_release_holds_these_files_and_no_others(root: Path, out: Path):
     manifest.require_unchanged(out, made.manifest)
     assert [f.path for f in made.manifest.files] == [p for p in paths(out) if p != "release.json"]
     kernels = [file.path for file in made.manifest.files if file.kernel]
-    assert kernels == [path for path in paths(out) if path.endswith("kernel.py")]
+    assert kernels == [path for path in paths(out) if path.endswith("kernel.py") and path[0] != "."]
 
 
 def test_kernels_are_fresh_stubs_whatever_the_working_tree_holds(root: Path, out: Path):
@@ -100,7 +103,7 @@ def test_what_is_not_known_to_belong_is_left_out_by_name(root: Path, out: Path, 
     (root / "exercises/notes").mkdir()
     (root / "notes.txt").write_text("1\n")
     made = build.build(order(root), out)
-    assert len(paths(out)) == 15
+    assert len(paths(out)) == 18
     place = f"exercises/01_double/{name}"
     assert made.notes == (f"{place}: not released; --with {place} releases it",)
 
@@ -390,7 +393,7 @@ def test_a_student_installs_a_release_and_lists_its_exercises(root: Path, out: P
     )
     place, *listed = done.stdout.splitlines()
     assert Path(place) == target / "grader" / "__init__.py"
-    assert [line.split()[0] for line in listed[1:]] == list(NAMES)
+    assert [line.split()[1] for line in listed[1:]] == list(NAMES)
     assert (target / "bin" / "grader").is_file()
 
 
@@ -618,7 +621,7 @@ def test_the_command_prints_what_it_made(root: Path, out: Path, monkeypatch, cap
     told = capsys.readouterr()
     assert told.out.splitlines() == [
         f"{out}: small, version 1.0",
-        "2 exercises, 12 files",
+        "2 exercises, 14 files",
         "no file holds a distinctive line of 3 solutions, "
         "except lines that stubs show, or lessons and hints quote",
     ]

@@ -97,6 +97,9 @@ def test_an_untouched_repository_becomes_the_newer_release(student: Path, newer:
     gone = "exercises/02_row_sum/kernel.py"  # a kernel is never removed
     assert content(student) == content(newer) | {gone: content(student)[gone]}
     assert actions(plan) == {
+        ".stubs/01_double/kernel.py": Action.REPLACE,
+        ".stubs/02_row_sum/kernel.py": Action.REMOVE,
+        ".stubs/03_row_sum/kernel.py": Action.ADD,
         "README.md": Action.REPLACE,
         "course.toml": Action.REPLACE,
         f"{DOUBLE}/README.md": Action.REPLACE,

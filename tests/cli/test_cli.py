@@ -19,7 +19,7 @@ from grader import __version__, cli
 from grader.authoring import verify
 from grader.authoring.verify import Verified
 from grader.cli import stopwatch
-from grader.course import catalog
+from grader.course import catalog, progress
 from grader.grading import check
 from grader.grading.check import Request
 from grader.model.errors import BrokenExercise, CannotGrade
@@ -40,8 +40,10 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.fixture(autouse=True)
-def _in_the_small_course(monkeypatch: pytest.MonkeyPatch):
+def _in_the_small_course(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("GRADER_COURSE", str(SMALL))
+    # Checks of tests that share a course are nobody's progress in it.
+    monkeypatch.setattr(progress, "STATE", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "100")
 
 
@@ -98,6 +100,33 @@ def fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     monkeypatch.setattr(check, "run", run)
+
+
+@pytest.mark.parametrize(
+    ("form", "remembered"),
+    [
+        ([], True),
+        (["--json"], True),
+        (["--seed", "7"], True),
+        (["--solution"], False),
+        (["--kernel", str(SMALL / "solutions" / "01_double" / "kernel.py")], False),
+        (["--case", "5,float32"], False),
+    ],
+)
+def test_only_a_whole_check_of_ones_own_file_is_remembered(
+    form: list[str], remembered: bool, asked: list[Request], copy: Path
+):
+    assert cli.main(["check", "01", *form]) == 0
+    assert ("01_double" in progress.read(copy).standings) == remembered
+
+
+def test_a_check_says_that_it_could_not_be_remembered(
+    asked: list[Request], copy: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    monkeypatch.setattr(progress, "STATE", "course.toml")
+    (copy / "course.toml").write_text('name = "small"')
+    assert cli.main(["check", "--all"]) == 0
+    assert capsys.readouterr().err.count("Your progress is not remembered.") == 1
 
 
 # -- what a command line asks for
@@ -181,7 +210,7 @@ def test_check_can_grade_the_solution(asked: list[Request]):
         (["check", "01", "--device", "tpu"], ["--device", "'auto', 'cpu'"]),
         (["check", "01", "--require", "luck"], ["--require", "speed"]),
         (["check", "--nonsense"], ["--nonsense", "grader check --help"]),
-        (["chekc"], ["chekc", "grader --help"]),
+        (["chekc"], ["no command 'chekc'", "did you mean `grader check`?"]),
         (["show"], ["name"]),
         (["show", "p01_cpy"], ["Did you mean p01_copy"]),
         (["show", "01", "--hints", "0"], ["--hints"]),
@@ -225,7 +254,7 @@ def test_a_missing_kernel_file_says_how_to_get_one(copy: Path, capsys: pytest.Ca
     assert cli.main(["check", "01"]) == 2
     err = capsys.readouterr().err
     assert str(copy / "exercises" / "01_double" / "kernel.py") in err
-    assert "`grader stub 01_double`" in err
+    assert "`grader reset 01_double`" in err
 
 
 def test_a_missing_solution_is_not_the_learners_fault(
@@ -404,7 +433,7 @@ def test_a_fault_of_ours_is_called_one(
 def test_the_list_has_every_exercise(capsys: pytest.CaptureFixture[str]):
     assert cli.main(["list"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert [row.split()[0] for row in rows[1:]] == NAMES
+    assert [row.split()[:2] for row in rows[1:]] == [["○", name] for name in NAMES]
 
 
 def test_the_list_shows_what_it_can_and_names_what_is_broken(

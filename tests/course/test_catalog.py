@@ -15,19 +15,13 @@ from grader.model.errors import BrokenExercise, UsageError
 
 COURSES = Path(__file__).parents[1] / "courses"
 SMALL = COURSES / "small"
+REPOSITORY = Path(__file__).parents[2]
 BROKEN = COURSES / "broken"
 
 
 def test_puzzles_come_first_then_exercises_by_name():
     names = [exercise.name for exercise in catalog.exercises(SMALL)]
     assert names == ["p01_copy", "01_double", "02_row_sum"]
-
-
-def test_what_follows_is_the_next_in_that_order_and_nothing_after_the_last():
-    puzzle, first, last = catalog.exercises(SMALL)
-    assert catalog.following(puzzle) == first
-    assert catalog.following(last) is None
-    assert catalog.following(Exercise(SMALL / "exercises" / "99_gone")) is None
 
 
 def test_an_exercise_knows_its_files():
@@ -83,6 +77,30 @@ def test_the_number_as_it_is_written_comes_before_an_equal_one(tmp_path: Path):
     assert catalog.find(tmp_path, "01").name == "01_b"
 
 
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        ("online", "04_online_softmax"),
+        ("Online", "04_online_softmax"),
+        ("04_onl", "04_online_softmax"),
+        ("swiglu", "05_swiglu"),  # and not 08_gptoss_swiglu or 09_swiglu_backward
+        ("map", "p01_map"),  # and not p04_map_2d
+        ("gelu", "14_layernorm_gelu"),
+        ("layer", "14_layernorm_gelu"),
+        ("norm_g", "14_layernorm_gelu"),
+    ],
+)
+def test_a_part_of_a_name_finds_the_only_exercise_that_has_it(part: str, name: str):
+    assert catalog.find(REPOSITORY, part).name == name
+
+
+def test_a_part_that_several_names_have_names_them_all():
+    with pytest.raises(UsageError) as raised:
+        catalog.find(REPOSITORY, "softmax")
+    several = "p21_softmax_row and 03_three_pass_softmax and 04_online_softmax"
+    assert raised.value.message == f"'softmax' means {several}."
+
+
 @pytest.mark.parametrize("path", ["", "/kernel.py", "/"])
 def test_an_exercise_is_found_by_path(path: str):
     wanted = f"{SMALL}/exercises/01_double{path}"
@@ -97,7 +115,7 @@ def test_a_path_may_be_relative(monkeypatch: pytest.MonkeyPatch):
 
 def test_where_one_name_is_near_distant_ones_are_not_told(snapshot: SnapshotAssertion):
     with pytest.raises(UsageError) as raised:
-        catalog.find(Path(__file__).parents[2], "01_vector_ad")
+        catalog.find(REPOSITORY, "01_vectr_add")
     assert text_of(raised.value) == snapshot
 
 
@@ -105,7 +123,7 @@ def test_where_one_name_is_near_distant_ones_are_not_told(snapshot: SnapshotAsse
     ("wanted", "next_step"),
     [
         ("01_duoble", "Did you mean 01_double"),
-        ("sum", "Did you mean 02_row_sum?"),
+        ("02_row_smu", "Did you mean 02_row_sum?"),
         ("p9", "Did you mean p01_copy?"),
         ("3", "Did you mean 02_row_sum?"),
         ("t1", "`grader list`"),

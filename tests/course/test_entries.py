@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,10 +59,6 @@ def test_a_colon_names_an_entry(name: str, found: str, monkeypatch: pytest.Monke
 
 def test_the_only_entry_of_a_file_may_be_named_too():
     assert catalog.find_entry(SMALL, "01_double:double") == catalog.find(SMALL, "01_double")
-
-
-def test_what_follows_an_entry_follows_its_exercise():
-    assert catalog.following(replace(catalog.find(SMALL, "01_double"), entry="double")) is not None
 
 
 @pytest.mark.parametrize(

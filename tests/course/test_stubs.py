@@ -330,10 +330,22 @@ def test_a_course_without_solutions_makes_no_stub(copy: Path, snapshot: Snapshot
     assert text_of(caught.value, copy) == snapshot
 
 
+def test_a_release_has_the_stub_itself(copy: Path):
+    """Without solutions nobody could make it: `grader reset` failed in a released course."""
+    exercise = catalog.find(copy, "01_double")
+    stub = exercise.kernel.read_text()
+    exercise.released_stub.parent.mkdir(parents=True)
+    exercise.released_stub.write_text(stub)
+    shutil.rmtree(copy / "solutions")
+    exercise.kernel.unlink()
+    assert stubs.recovery(exercise, exercise.kernel).startswith("`grader reset 01_double` ")
+    assert stubs.stub_of(exercise) == stub
+
+
 def test_who_has_solutions_is_told_how_to_make_the_stub_again(copy: Path):
     exercise = catalog.find(copy, "01_double")
     exercise.kernel.unlink()
-    assert stubs.recovery(exercise, exercise.kernel).startswith("`grader stub 01_double` ")
+    assert stubs.recovery(exercise, exercise.kernel).startswith("`grader reset 01_double` ")
 
 
 def test_what_lies_in_the_place_of_a_kernel_is_moved_away_first(
@@ -345,7 +357,7 @@ def test_what_lies_in_the_place_of_a_kernel_is_moved_away_first(
         exercise.kernel.unlink()
         make(exercise.kernel)
         told = stubs.recovery(exercise, exercise.kernel)
-        assert told.startswith("Move it away: then `grader stub 01_double` ")
+        assert told.startswith("Move it away: then `grader reset 01_double` ")
         with pytest.raises(UsageError) as caught:
             stubs.write(exercise, force=True)
         assert text_of(caught.value, copy) == snapshot

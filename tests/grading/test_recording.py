@@ -55,6 +55,15 @@ def test_only_a_step_that_runs_is_announced(grading: Grading):
     assert begun == ["load"]
 
 
+def test_every_step_that_ended_is_passed_on_with_its_outcome(grading: Grading):
+    ended: list[tuple[str, Outcome]] = []
+    grading.on_ended = lambda step: ended.append((step.name, step.outcome))
+    load = replace(steps.every()["load"], run=lambda _: Finding("", outcome=Outcome.FAIL))
+    run(grading, load)
+    run(grading, steps.every()["correctness"])
+    assert ended == [("load", Outcome.FAIL), ("correctness", Outcome.NOT_RUN)]
+
+
 @pytest.mark.parametrize("name", steps.every())
 def test_every_step_says_why_it_may_take_long(name: str, grading: Grading):
     reason = steps.every()[name].slow(grading)

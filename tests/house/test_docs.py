@@ -569,3 +569,11 @@ def test_a_constant_that_a_page_names_exists(page: Path):
     text = page.read_text(encoding="utf-8")
     for name in re.findall(r"`([a-z_]+\.(?!NAME)[A-Z][A-Z_0-9]+)`", text):
         assert module_of(name), name
+
+
+def test_what_an_installation_takes_is_what_was_measured():
+    """The size in docs/learning.md, from the record under bench/results."""
+    (way, *_) = json.loads((ROOT / "bench/results/install.json").read_text())["ways"]
+    assert "+cpu" in way["torch"]
+    page = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
+    assert f"take {way['mib'] / 1024:.1f} GiB on disk" in page

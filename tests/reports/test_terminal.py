@@ -130,7 +130,7 @@ def test_nobody_is_led_to_a_picture_that_does_not_show_the_fault(count: str, dra
     said = next_step(puzzle)
     assert said.startswith("change the kernel and check again; ")
     assert ("--trace" in said) == drawn
-    assert "--hints 1" in said
+    assert "`grader hint 01_double` gives a hint" in said
 
 
 @pytest.mark.parametrize("outcome", Outcome)

@@ -50,7 +50,7 @@ def build(order: Order, out: Path) -> Release:
     """
     out = out.absolute()
     _require_place(order.root, out)
-    about = _settings(order.root)
+    about = settings_of(order.root)
     secret = proof.secrets(order.root, order.exercises)
     released = contents.collect(order.root, order.exercises, order.ci, order.extra)
     _add_handout(released.files, order, about)
@@ -92,7 +92,8 @@ def _require_place(root: Path, out: Path) -> None:
         )
 
 
-def _settings(root: Path) -> Settings:
+def settings_of(root: Path) -> Settings:
+    """Read the settings of a course that has a name and a version. Raises UsageError."""
     if not (root / settings.FILE).is_file():
         raise UsageError(
             f"The course in {root} has no {settings.FILE}, and a release needs a name and a "

@@ -1,8 +1,8 @@
 """The files of a course that students get: those on this list, and nothing else.
 
 From an exercise: README.md, spec.py, test_kernel.py, eager.py, and kernel.py as the stub that its
-present solution makes, whatever the working tree holds; likewise the stub of a solution in another
-backend. From the course: course.toml, its
+present solution makes, whatever the working tree holds, and once more under `.stubs/`; likewise the
+stub of a solution in another backend. From the course: course.toml, its
 extensions, the README.md of each shelf and the pages beside it that it links to, LICENSE, the CI
 file of the chosen kind, and the files that `--with` names. No link of the file system is followed.
 """
@@ -86,6 +86,8 @@ def _take_exercise(contents: Contents, root: Path, exercise: Exercise) -> None:
         make = kind_of(one.any_spec).stub
         contents.files[path] = stubs.stub_of(one, make).encode()
         contents.kernels.add(path)
+        # Once more, for `grader reset`, where no learner writes.
+        contents.files[one.released_stub.relative_to(root).as_posix()] = contents.files[path]
         if stubs.drifted(one, make):
             contents.notes.append(
                 f"{path}: the stub that its solution makes is released in its place"

@@ -81,6 +81,45 @@ that you do not understand, attach its whole output.
 """
 
 
+REQUIREMENTS = "requirements.txt"
+
+LEARNERS_README = """\
+# {title}
+
+You write GPU kernels; `grader check` says whether they are right and how fast they are. Without a
+GPU it checks all but the speed, in simulation.
+
+## Work
+
+    grader next              the next exercise, and the file to edit
+    grader check {first}     grade your kernel.py
+    grader hint {first}      one hint; again for the next one
+    grader status            what is done, with your points
+
+Each exercise is a folder with a lesson, `README.md`, and a file that you fill in, `kernel.py`. The
+first is [{first}]({shelf}/{first}/).
+
+`grader diff NAME` shows what you changed, `grader reset NAME` begins again and keeps a backup in
+`.grader/backups/`. `grader --help` lists all commands.
+
+Change only the kernel files. Each check draws new inputs, and the specs decide what is right.
+
+{solutions} The command is
+`grader solution NAME`.
+
+## When a newer version comes
+
+    pip install --upgrade kernel-grader
+    grader update
+
+It brings lessons, tests and new exercises, and never touches a kernel file that you have worked on.
+
+## For help
+
+`grader doctor` lists what works on this machine, what is missing, and how to fix it.
+"""
+
+
 def requirements(grader: str, extra: str = "") -> str:
     """Return a pip requirements file for the grader, a wheel's path or a requirement.
 
@@ -103,7 +142,7 @@ def requirements(grader: str, extra: str = "") -> str:
 
 def requirement_files(grader: str) -> dict[str, bytes]:
     return {
-        "requirements.txt": requirements(grader).encode(),
+        REQUIREMENTS: requirements(grader).encode(),
         f"requirements-{STUDENTS}.txt": requirements(grader, STUDENTS).encode(),
     }
 
@@ -125,11 +164,12 @@ def readme(settings: Settings, exercises: Sequence[Exercise], ci: str | None) ->
         first=first.name,
         shelf=first.folder.parent.name,
         checked=f"\n{_ON_PUSH[ci]}" if ci is not None else "",
-        solutions=_solutions(settings),
+        solutions=solutions(settings),
     )
 
 
-def _solutions(settings: Settings) -> str:
+def solutions(settings: Settings) -> str:
+    """Say in two sentences that the solutions are not there, and when they are shown."""
     when = {
         When.NOW: "They are published apart from it.",
         When.NEVER: "They are not published.",

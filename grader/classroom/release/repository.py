@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from grader.model import CannotGrade, UsageError
@@ -25,6 +26,21 @@ def commit_all(folder: Path, message: str) -> None:
     _git(folder, "init", "--quiet", f"--initial-branch={BRANCH}", "--template=")
     _git(folder, "add", "--all", "--force")
     _git(folder, "commit", "--quiet", f"--message={message}")
+
+
+def begin(folder: Path) -> bool:
+    """Make the folder a repository, unless it is in one; report whether it is in one now.
+
+    It uses the learner's git configuration. Without git, or where git fails, nothing is lost.
+    """
+    environment = dict(os.environ)
+    with suppress(CannotGrade, _Failed):
+        with suppress(_Failed):
+            _run(["rev-parse", "--git-dir"], environment, folder)
+            return True
+        _run(["init", "--quiet"], environment, folder)
+        return True
+    return False
 
 
 def objects(folder: Path) -> Iterator[tuple[str, bytes]]:

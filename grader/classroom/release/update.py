@@ -59,14 +59,19 @@ class Plan:
 
 
 def plan(
-    old: Manifest, new: Manifest, state_of: Callable[[str], str], in_use: Callable[[str], bool]
+    old: Manifest,
+    new: Manifest,
+    state_of: Callable[[str], str],
+    in_use: Callable[[str], bool],
+    anew: bool = False,
 ) -> Plan:
     """Plan the steps that bring a repository from release `old` to `new`.
 
-    `state_of` a path is the SHA-256 of a plain file, or a State. Raises UsageError for a release of
-    another course, for an older one, and for a folder or a link at the place of a file.
+    `state_of` a path is the SHA-256 of a plain file, or a State. With `anew`, `new` may be another
+    release of the same version. Raises UsageError for a release of another course, for an older
+    one, and for a folder or a link at the place of a file.
     """
-    _require_newer(old, new)
+    _require_newer(old, new, anew)
     states = {file.path: state_of(file.path) for file in (*old.files, *new.files)}
     if blocked := [path for path, state in states.items() if state == State.IN_THE_WAY]:
         raise UsageError(
@@ -80,14 +85,14 @@ def plan(
     return Plan(old, new, tuple(step for step in steps if step is not None))
 
 
-def _require_newer(old: Manifest, new: Manifest) -> None:
+def _require_newer(old: Manifest, new: Manifest, anew: bool) -> None:
     if new.course != old.course:
         raise UsageError(
             f"Nothing was updated: the release is of the course {new.course!r}, and this "
             f"repository of {old.course!r}.",
             "Name a release of your own course.",
         )
-    if new.version == old.version and new.content != old.content:
+    if new.version == old.version and new.content != old.content and not anew:
         raise UsageError(
             f"Nothing was updated: both releases are version {old.version}, but they differ.",
             "Tell your instructor: a changed release needs a higher version.",
@@ -139,7 +144,7 @@ def _free_name(path: str, version: str, in_use: Callable[[str], bool]) -> str:
     return name if number == 1 else f"{name}-{number}"
 
 
-def run(folder: Path, source: str) -> Plan:
+def run(folder: Path, source: str, anew: bool = False) -> Plan:
     """Bring the student's repository in `folder` to the release at `source`; return the plan.
 
     `source` is the folder of a release, or a repository that git clones. Raises UsageError as
@@ -154,6 +159,7 @@ def run(folder: Path, source: str) -> Plan:
             new,
             lambda path: _state(folder, path),
             lambda path: (folder / path).is_symlink() or (folder / path).exists(),
+            anew,
         )
         try:
             _apply(planned, folder, release)

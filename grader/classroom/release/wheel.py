@@ -21,6 +21,7 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 
 import grader
+from grader.course import INSTALLED_COURSE
 from grader.model import CannotGrade
 
 NAME = "kernel-grader"
@@ -97,6 +98,8 @@ def _package() -> Iterator[tuple[str, bytes]]:
     for path in folder.rglob("*"):
         inner = path.relative_to(folder)
         left_out = any(part == "__pycache__" or part.startswith(".") for part in inner.parts)
+        # The course that an installation carries has its solutions.
+        left_out |= path.is_relative_to(INSTALLED_COURSE)
         if path.is_file() and not left_out:
             yield f"grader/{inner.as_posix()}", path.read_bytes()
 

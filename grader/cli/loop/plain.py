@@ -1,0 +1,156 @@
+"""The loop line by line, for screen readers, logs and terminals without a screen."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from grader.cli import say
+from grader.cli.loop import drawing, state
+from grader.cli.loop.editors import editor
+from grader.cli.loop.keys import KEYS
+from grader.cli.loop.session import Session
+from grader.cli.loop.state import Answer, Loop, Transition, View, Why
+from grader.course import catalog
+from grader.model import UsageError
+from grader.reports import terminal
+
+MOST_LINES = 26  # of a report, above its verdict, unless it is shown in full
+LETTERS = {drawing.sign_of(key.letter): key.letter for key in KEYS} | {"y": "y"}
+
+
+class Plain:
+    """The front end that prints lines, and reads one-letter commands from standard input."""
+
+    def __init__(self) -> None:
+        self._events: queue.SimpleQueue[Transition | str | None] = queue.SimpleQueue()
+        self._ended = False
+
+    def post(self, transition: Transition) -> None:
+        """Have a transition happen; may be called from any thread."""
+        self._events.put(transition)
+
+    def run(self, session: Session) -> None:
+        """Answer saves and commands until one ends the loop, or the input ends."""
+        say.show_text(keys_in_words())
+        threading.Thread(target=self._read, daemon=True).start()
+        session.start()
+        while not self._ended:
+            event = self._events.get()
+            if event is None:
+                return
+            if isinstance(event, str):
+                self._typed(session, event)
+            else:
+                session.happen(event)
+
+    def _read(self) -> None:
+        for line in sys.stdin:
+            self._events.put(line.strip())
+        self._events.put(None)
+
+    def _typed(self, session: Session, line: str) -> None:
+        """Press a key, or go to the exercise of that name or number."""
+        if session.loop.view not in (View.REPORT, View.HINTS):
+            session.happen(lambda loop: (replace(loop, view=View.REPORT, page=None), []))
+        if line.lower() in LETTERS or session.loop.asking:
+            session.press(LETTERS.get(line.lower(), line))
+        elif line:
+            try:
+                found = catalog.find(session.loop.exercise.root, line)
+            except UsageError as error:
+                say.show_text(f"{error.message} {error.next_step}")
+                return
+            session.happen(lambda loop: state.arrive(loop, found.name))
+
+    def show(self, before: Loop, after: Loop) -> None:
+        """Print what has changed."""
+        for part in said(before, after, self.width):
+            _print(part)
+
+    def edit(self, path: Path) -> str:
+        """Leave the terminal to an editor; return a note where there is none."""
+        command = editor()
+        if not command or not sys.stdin.isatty():
+            return f"Open {path} in your editor; each save is checked."
+        try:
+            subprocess.run([*command, str(path)], check=False)
+        except OSError as error:
+            return f"The editor {command[0]} cannot be started: {error.strerror}."
+        return ""
+
+    def end(self) -> None:
+        """End the loop."""
+        self._ended = True
+
+    @property
+    def width(self) -> int:
+        """The characters of a line."""
+        return say.width()
+
+
+def keys_in_words() -> str:
+    """Name the commands, each a letter with Enter behind it."""
+    named = ", ".join(f"{drawing.sign_of(key.letter)} {key.word}" for key in KEYS)
+    return f"Each save is checked. Type a letter and Enter: {named}; or the name of an exercise."
+
+
+def said(before: Loop, after: Loop, width: int) -> Iterator[RenderableType]:
+    """Yield the lines for what has changed between two states."""
+    if after.current != before.current:
+        place = f"{after.place + 1} of {len(after.names)}"
+        yield Text(f"\n{after.current}: exercise {place}, {drawing.in_words(after)}")
+    if (ended := _ended(before, after)) is not None:
+        name, answer = ended
+        if name == after.current and before.run is not None and before.run.why is not Why.SWEEP:
+            yield from _report(after, answer, width)
+        elif answer.result is not None:
+            points = f"{answer.result.points}/{answer.result.max_points}"
+            yield Text(f"{name}: {terminal.word_of(answer.result.status)} {points}")
+        else:
+            yield Text(f"{name}: no verdict. {answer.error}")
+    if after.note and after.note != before.note:
+        yield Text(after.note)
+    if after.asking and not before.asking:
+        yield drawing.bottom(replace(after, note=""), width, 0.0)
+    run = drawing.own_run(after)
+    if run is not None and (before.run is None or before.run.number != run.number):
+        yield Text(f"checking {run.name} …")
+    if after.view is View.LIST and before.view is not View.LIST:
+        yield drawing.list_of(after, width, len(after.exercises))
+    elif after.view is not View.REPORT and after.page is not before.page:
+        yield drawing.body(after, width, 0)
+
+
+def _ended(before: Loop, after: Loop) -> tuple[str, Answer] | None:
+    """Return the exercise and the answer of a run that has ended and was not given up."""
+    run = before.run
+    if run is None or (after.run is not None and after.run.number == run.number):
+        return None
+    answer = after.answers.get(run.name)
+    settled = run.result is not None or answer is not before.answers.get(run.name)
+    return (run.name, answer) if answer is not None and settled else None
+
+
+def _report(loop: Loop, answer: Answer, width: int) -> Iterator[Text]:
+    if answer.result is not None:
+        yield drawing.report(answer, width, None if loop.whole else MOST_LINES)
+    yield drawing.bottom(replace(loop, run=None, note="", asking=False), width, 0.0)
+
+
+def _print(part: RenderableType) -> None:
+    if isinstance(part, Text):
+        say.show(part.append("" if part.plain.endswith("\n") else "\n"))
+        return
+    console = Console(width=say.width())
+    with console.capture() as captured:
+        console.print(part)
+    say.show_text(captured.get(), end="")

@@ -1,0 +1,175 @@
+"""Does what the loop's state decides: files, the judge, the learner's progress."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from grader.cli.loop import keys, pages, state
+from grader.cli.loop.judging import JudgeThread
+from grader.cli.loop.state import Loop, Run, Transition, View, Why
+from grader.cli.loop.watching import Watch
+from grader.course import Exercise, backups, catalog, progress
+from grader.grading import Options, Request, kind_of
+from grader.grading.check import LARGEST_FILE
+from grader.model import GraderError, UsageError
+
+
+class Front(Protocol):
+    """A front end: it shows the state, and does what takes the terminal."""
+
+    def show(self, before: Loop, after: Loop) -> None:
+        """Show what has changed."""
+
+    def edit(self, path: Path) -> str:
+        """Let the learner edit a file; return a note, or nothing."""
+
+    def end(self) -> None:
+        """End the loop."""
+
+    @property
+    def width(self) -> int:
+        """The characters of a line."""
+
+
+class Session:
+    """The loop's state, and what it has a session do. All calls come from one thread."""
+
+    def __init__(self, loop: Loop, judge: JudgeThread, watch: Watch, front: Front) -> None:
+        self.loop = loop
+        self._judge, self._watch, self._front = judge, watch, front
+        self._began_at = time.monotonic()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the step in work began."""
+        return time.monotonic() - self._began_at
+
+    def start(self) -> None:
+        """Start judge and watch, and check the current exercise."""
+        self._judge.start()
+        self.happen(lambda loop: state.arrive(loop, loop.current))
+
+    def close(self) -> None:
+        """End judge and watch."""
+        self._watch.close()
+        self._judge.close()
+
+    def press(self, letter: str) -> None:
+        """Do what a key means."""
+        self.happen(lambda loop: keys.press(loop, letter))
+
+    def happen(self, transition: Transition) -> None:
+        """Change the state, show it, and do what it asks for."""
+        before = self.loop
+        self.loop, deeds = transition(before)
+        if _work(before.run) != _work(self.loop.run):
+            self._began_at = time.monotonic()
+        if self.loop != before:
+            self._front.show(before, self.loop)
+        for deed in deeds:
+            self._do(deed)
+
+    def _do(self, deed: state.Deed) -> None:
+        root = self.loop.exercise.root
+        match deed:
+            case state.Look():
+                self._look(self.loop.exercise)
+            case state.Grade(run):
+                self._judge.grade(run, self._request(run))
+            case state.Interrupt():
+                self._judge.interrupt()
+            case state.Choose(name):
+                self._take(progress.choose(root, name))
+            case state.Remember(result):
+                self._take(progress.record(root, result))
+            case state.CountHint(name):
+                self._take(progress.hint_shown(root, name))
+            case state.Open(view):
+                self._open(view)
+            case state.Reset(name):
+                self._reset(self.loop.named(name))
+            case state.Edit(name):
+                note = self._front.edit(self.loop.named(name).kernel)
+                self.happen(lambda loop: state.noted(loop, note))
+                self.happen(state.saved)
+            case state.Quit():
+                self._front.end()
+
+    def _look(self, exercise: Exercise) -> None:
+        try:
+            self._watch.turn_to(exercise.kernel)
+            digest = digest_of(exercise)
+        except GraderError as error:
+            broken = partial(state.broken, message=error.message, advice=error.next_step)
+            self.happen(broken)
+            return
+        self.happen(lambda loop: state.looked(loop, digest))
+
+    def _take(self, new: progress.Progress) -> None:
+        self.happen(lambda loop: state.remembered(loop, new))
+
+    def _request(self, run: Run) -> Request:
+        exercise = self.loop.named(run.name)
+        alone = run.why is not Why.SWEEP
+        options = Options(device="auto", picture=alone, require_speed=run.why is Why.SPEED)
+        return Request(exercise, exercise.kernel, options)
+
+    def _open(self, view: View) -> None:
+        try:
+            page = pages.make(self.loop, view, self._front.width)
+        except GraderError as error:
+            note = f"{error.message} {error.next_step}".strip()
+            self.happen(lambda loop: state.noted(loop, note))
+            return
+        self.happen(lambda loop: state.opened(loop, page))
+
+    def _reset(self, exercise: Exercise) -> None:
+        try:
+            done = backups.reset(exercise, kind_of(exercise.any_spec).stub)
+        except GraderError as error:
+            note = f"{error.message} {error.next_step}".strip()
+            self.happen(lambda loop: state.noted(loop, note))
+            return
+        if done.written:
+            self._take(progress.begin_again(exercise.root, exercise.name))
+        kept = done.backup and done.backup.relative_to(exercise.root)
+        note = f"The stub is written; your version is in {kept}." if kept else "It is the stub."
+        self.happen(state.saved)
+        self.happen(lambda loop: state.noted(loop, note))
+
+
+def _work(run: Run | None) -> tuple[int, str] | None:
+    return None if run is None else (run.number, run.step)
+
+
+def digest_of(exercise: Exercise) -> str | None:
+    """Return the SHA-256 of the kernel file; None where it cannot be read."""
+    try:
+        with exercise.kernel.open("rb") as file:
+            return hashlib.sha256(file.read(LARGEST_FILE + 1)).hexdigest()
+    except OSError:
+        return None
+
+
+def first_loop(root: Path, name: str | None) -> Loop:
+    """Return the state at the start: at the named exercise, the current or the first unfinished.
+
+    Raises UsageError for an unknown name and for a course without exercises.
+    """
+    exercises = tuple(catalog.exercises(root))
+    if not exercises:
+        raise UsageError("This course has no exercises yet.", "Add a folder with a spec.py.")
+    known = progress.read(root)
+    names = [exercise.name for exercise in exercises]
+    if name is not None:
+        current = catalog.find(root, name).name
+    elif known.current in names:
+        current = str(known.current)
+    else:
+        unfinished = progress.following(exercises, known)
+        current = unfinished.name if unfinished else names[0]
+    return Loop(exercises, current, known, note=known.notice)

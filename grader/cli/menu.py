@@ -1,0 +1,57 @@
+"""The list of commands: panels in `--help`, and what to type instead of a command that is none."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from typer.core import TyperGroup
+
+from grader.model import UsageError
+
+LEARNERS = "For learners"
+AUTHORS = "For authors of exercises"
+INSTRUCTORS = "For instructors"
+
+_CHECK = "`grader check NAME` grades your kernel file"
+# Commands of other courses and graders, and what does their work here.
+INSTEAD = {
+    "start": "`grader init` makes a folder to learn in",
+    "run": _CHECK,
+    "test": _CHECK,
+    "grade": _CHECK,
+    "submit": _CHECK,
+    "progress": "`grader status` shows what is done",
+    "ls": "`grader list` lists the exercises",
+    "hints": "`grader hint NAME` shows the next hint",
+    "restart": "`grader reset NAME` begins an exercise again",
+}
+
+
+class Menu(TyperGroup):
+    """The commands by panel, as plain text: `--help` must answer at once, and rich takes a while.
+
+    A command's panel is its `rich_help_panel`.
+    """
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                panel = getattr(command, "rich_help_panel", None) or LEARNERS
+                text = command.get_short_help_str(limit=10 * formatter.width)
+                panels.setdefault(panel, []).append((name, text))
+        widest = max(len(name) for rows in panels.values() for name, _ in rows)
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl([(f"{name:<{widest}}", text) for name, text in rows])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if name in self.commands or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        close = difflib.get_close_matches(name, self.commands, n=1)
+        other = f"Did you mean `grader {close[0]}`?" if close else "`grader --help` lists them all."
+        meant = f"{INSTEAD[name]}." if name in INSTEAD else other
+        raise UsageError(f"There is no command {name!r}.", meant)

@@ -1,0 +1,127 @@
+"""The loop in lines: what is printed for what has changed, and what is typed."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from loops import Script, after, begun, opened, result
+from rich.console import RenderableType
+from rich.text import Text
+from syrupy.assertion import SnapshotAssertion
+
+from grader.cli.loop import keys, plain, state
+from grader.cli.loop.plain import Plain
+from grader.cli.loop.state import Loop
+from grader.course import progress
+from grader.model.outcomes import Status
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Loop:
+    return begun(tmp_path)
+
+
+def said(before: Loop, *transitions: state.Transition) -> list[str]:
+    """Return what is printed when these happen one after the other."""
+    parts: list[RenderableType] = []
+    for transition in transitions:
+        later, _ = transition(before)
+        parts += plain.said(before, later, 80)
+        before = later
+    return [part.plain if isinstance(part, Text) else repr(part) for part in parts]
+
+
+def graded(number: int, name: str, status: Status) -> state.Transition:
+    return partial(state.graded, number=number, result=result(name, status), waited_s=0.8)
+
+
+def over(number: int) -> state.Transition:
+    return partial(state.over, number=number)
+
+
+def test_a_save_prints_its_report_and_last_the_next_step(loop: Loop, snapshot: SnapshotAssertion):
+    looked = partial(state.looked, digest="a")
+    lines = said(loop, looked, graded(1, "p01_copy", Status.FAIL), over(1))
+    assert "\n".join(lines) == snapshot
+    assert lines[-1].endswith("next: change kernel.py and save; h shows a hint")
+
+
+def test_the_check_of_all_prints_a_line_for_each(loop: Loop):
+    lines = said(
+        loop,
+        state.sweep,
+        *(graded(1, "p01_copy", Status.PASS), over(1)),
+        *(graded(2, "01_double", Status.FAIL), over(2)),
+        *(partial(state.over, number=3, error="The judge ended."),),
+    )
+    assert lines == [
+        "p01_copy: PASS 3/10",
+        "01_double: FAIL 0/10",
+        "02_row_sum: no verdict. The judge ended.",
+        "All exercises are checked: 1 of 3 pass.",
+    ]
+
+
+def test_a_run_that_was_given_up_prints_nothing(loop: Loop):
+    saves = [partial(state.looked, digest=one) for one in "ab"]
+    assert said(loop, *saves) == ["checking p01_copy …"] * 2
+
+
+def test_a_question_a_note_a_list_and_another_exercise(loop: Loop, snapshot: SnapshotAssertion):
+    press = [partial(keys.press, letter=letter) for letter in ("x", "n", "p", "l")]
+    moved = partial(state.arrive, name="02_row_sum")
+    assert "\n".join(said(loop, *press, moved)) == snapshot
+
+
+def test_lines_are_keys_or_names_of_exercises(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    loop = begun(tmp_path)
+    typed = "h\nh\n\nL\n?\n02\nx\ny\nnothing\nq\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    front, judge = Plain(), Script()
+    made = opened(loop, judge, front, front.post)
+    front.run(made)
+    made.close()
+    printed = capsys.readouterr().out
+    for line in (
+        "1. Which thread am I?",
+        "> ○ p01_copy",
+        "show a hint, and each time you press it one more",
+        "02_row_sum: exercise 3 of 3, not begun",
+        "RESET kernel.py of 02_row_sum?",
+        "There is no exercise named 'nothing'.",
+    ):
+        assert line in printed
+    root = loop.exercise.root
+    assert progress.read(root).current == "02_row_sum"
+    assert progress.read(root).standings["p01_copy"].hints == 2
+    assert judge.closed
+
+
+def test_the_end_of_the_input_ends_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    front, judge = Plain(), Script()
+    made = opened(begun(tmp_path), judge, front, front.post)
+    front.run(made)
+    made.close()
+    assert judge.closed
+
+
+def test_without_a_terminal_no_editor_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert Plain().edit(tmp_path / "kernel.py").endswith("in your editor; each save is checked.")
+
+
+def test_a_report_is_whole_on_demand(loop: Loop):
+    looked = partial(state.looked, digest="a")
+    long = result("p01_copy", Status.FAIL, output="line\n" * 50)
+    done = partial(state.graded, number=1, result=long, waited_s=0.8)
+    short = "\n".join(said(loop, looked, done, over(1)))
+    whole = "\n".join(said(replace(loop, whole=True), looked, done, over(1)))
+    assert (short.count("| line"), whole.count("| line")) == (4, 50)
+    assert after(loop, looked)[0].run is not None

@@ -1,0 +1,262 @@
+"""The small commands of a learner: next, status, hint, diff, reset, and the list of commands."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from reported import PASSED, SPEED, ended, step
+
+from grader import cli
+from grader.cli import menu
+from grader.course import catalog, progress
+from grader.model.base_spec import BaseSpec
+from grader.model.outcomes import Outcome, Status
+
+COURSES = Path(__file__).parents[1] / "courses"
+FAILED = ended(Status.FAIL, step("load", Outcome.PASS), step("correctness", Outcome.FAIL))
+FAST = PASSED.model_copy(
+    update={"steps": (*PASSED.steps[:-1], step("speed", Outcome.PASS, speed=SPEED))}
+)
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = Path(shutil.copytree(COURSES / "small", tmp_path / "course"))
+    monkeypatch.setenv("GRADER_COURSE", str(folder))
+    monkeypatch.setenv("COLUMNS", "80")
+    return folder
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]):
+    """Run a command that succeeds, and return its output as one line."""
+
+    def run(*words: str) -> str:
+        capsys.readouterr()
+        assert cli.main(words) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    return run
+
+
+# -- next and status
+
+
+def test_next_names_the_first_unfinished_exercise_and_the_file(root: Path, said):
+    text = said("next")
+    assert text.startswith("○ p01_copy Copy · numba · 10 points")
+    assert "edit puzzles/p01_copy/kernel.py" in text
+    assert text.endswith("and type `grader check p01_copy`")
+    progress.record(root, PASSED.model_copy(update={"exercise": "p01_copy"}))
+    assert said("next").startswith("○ 01_double")
+    progress.record(root, FAILED)
+    text = said("next")
+    assert text.startswith("● 01_double")
+    assert f"so far {FAILED.points}/10 points" in text
+
+
+def test_next_names_what_should_come_before(root: Path, said):
+    spec = root / "puzzles" / "p01_copy" / "spec.py"
+    spec.write_text(spec.read_text().replace("    title=", '    needs=("01_double",), title='))
+    assert "before 01_double: not done yet" in said("next")
+    progress.record(root, PASSED)
+    assert "before" not in said("next")
+
+
+def test_when_all_is_done_next_says_so(root: Path, said):
+    for exercise in catalog.exercises(root):
+        progress.record(root, PASSED.model_copy(update={"exercise": exercise.name}))
+    assert said("next").startswith("All 3 exercises are done: 21/30 points.")
+    assert "3 of 3 done · 21/30 points" in said("status")
+
+
+def test_status_shows_points_share_and_time(root: Path, said):
+    progress.record(root, FAST)
+    rows = said("status")
+    time = progress.read(root).standings["01_double"].passed_at
+    assert time is not None
+    assert "✔ 01_double 7/10 91.4 % 20" in rows
+    assert "○ p01_copy 0/10 – –" in rows
+    assert rows.endswith(
+        "1 of 3 done · 7/30 points next: p01_copy; `grader next` says how to begin"
+    )
+
+
+def test_the_list_has_marks(root: Path, said):
+    progress.record(root, PASSED)
+    progress.record(root, FAILED.model_copy(update={"exercise": "p01_copy"}))
+    text = said("list")
+    assert all(row in text for row in ("✔ 01_double", "● p01_copy", "○ 02_row_sum"))
+
+
+def test_one_broken_spec_hides_nothing_else(root: Path, said):
+    (root / "exercises" / "02_row_sum" / "spec.py").write_text("1 / 0")
+    assert "○ 02_row_sum 0/? – –" in said("status")
+
+
+def test_a_time_that_somebody_wrote_is_no_reason_to_fail(root: Path, said):
+    progress.record(root, PASSED)
+    path = root / ".grader" / "progress.json"
+    time = progress.read(root).standings["01_double"].passed_at
+    path.write_text(path.read_text().replace(str(time), "yesterday"))
+    assert "✔ 01_double 7/10 – –" in said("status")
+
+
+def test_an_unreadable_file_of_progress_is_named_once(root: Path, capsys):
+    progress.record(root, PASSED)
+    (root / ".grader" / "progress.json").write_text("{")
+    for times in (1, 0):
+        assert cli.main(["status"]) == 0
+        assert capsys.readouterr().err.count("progress-unreadable-1.json") == times
+
+
+# -- hint
+
+
+def test_hints_come_one_at_a_time_and_then_all_again(root: Path, said):
+    hints = catalog.find(root, "02").any_spec.hints
+    for number in range(1, len(hints) + 1):
+        text = said("hint", "02")
+        assert f"{number}. " in text
+        others = [other for other in range(1, len(hints) + 1) if other != number]
+        assert not any(f"{other}. " in text for other in others)
+        assert progress.read(root).standings["02_row_sum"].hints == number
+    text = said("hint", "02")
+    assert all(f"{number}. " in text for number in range(1, len(hints) + 1))
+    assert progress.read(root).standings["02_row_sum"].hints == len(hints)
+
+
+def test_all_hints_at_once_count_as_shown(root: Path, said):
+    said("hint", "02", "--all")
+    hints = catalog.find(root, "02").any_spec.hints
+    assert progress.read(root).standings["02_row_sum"].hints == len(hints)
+
+
+def test_an_exercise_without_hints_says_so(monkeypatch: pytest.MonkeyPatch, capsys):
+    """Those of the kind `kernel` have three or more; another kind need not have any."""
+    bare = BaseSpec(title="Bare", summary="", kind="bare")
+    monkeypatch.setattr(catalog.Exercise, "any_spec", bare)
+    assert cli.main(["hint", "p01"]) == 2
+    assert "p01_copy has no hints." in capsys.readouterr().err
+
+
+# -- diff and reset
+
+
+def test_diff_shows_what_changed_since_the_stub(root: Path, said):
+    assert "exercises/01_double/kernel.py is the untouched stub." in said("diff", "01")
+    kernel = root / "exercises" / "01_double" / "kernel.py"
+    kernel.write_text(kernel.read_text() + "# mine \x1b[2J\n")
+    text = said("diff", "01")
+    assert "+# mine" in text
+    assert "\x1b" not in text, "a file cannot control the terminal"
+    kernel.unlink()
+    assert cli.main(["diff", "01"]) == 2
+
+
+def test_reset_keeps_a_backup_and_forgets_the_pass(root: Path, said):
+    progress.hint_shown(root, "01_double")
+    progress.record(root, PASSED)
+    kernel = root / "exercises" / "01_double" / "kernel.py"
+    stub = kernel.read_text()
+    kernel.write_text("mine")
+    text = said("reset", "01")
+    assert "your version is in .grader/backups/01_double/kernel-" in text
+    assert kernel.read_text() == stub
+    assert progress.read(root).standings["01_double"] == progress.Standing(hints=1)
+    progress.record(root, PASSED)
+    assert "unchanged" in said("reset", "01")
+    assert progress.read(root).standings["01_double"].passed, "nothing was reset"
+
+
+def test_reset_takes_the_files_of_all_languages_or_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said
+):
+    root = Path(shutil.copytree(COURSES / "levels", tmp_path / "levels"))
+    monkeypatch.setenv("GRADER_COURSE", str(root))
+    (exercise, *_) = (e for e in catalog.exercises(root) if len(e.in_all_backends) > 1)
+    first, second = exercise.in_all_backends
+    for one in (first, second):
+        one.kernel.write_text("mine")
+    assert second.file in said("reset", exercise.name, "--backend", second.backend)
+    assert first.kernel.read_text() == "mine"
+    assert first.file in said("reset", exercise.name)
+    assert first.kernel.read_text() != "mine"
+
+
+# -- the list of commands
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("run", "`grader check NAME`"),
+        ("test", "`grader check NAME`"),
+        ("statsu", "Did you mean `grader status`?"),
+        ("zzz", "`grader --help` lists them all."),
+    ],
+)
+def test_an_unknown_command_says_what_to_type(name: str, instead: str, capsys):
+    """`grader watch` once suggested `grader bench`."""
+    assert cli.main([name, "01"]) == 2
+    error, following = capsys.readouterr().err.splitlines()
+    assert error == f"error: There is no command {name!r}."
+    assert instead in following
+
+
+def test_no_command_is_listed_as_one_that_does_not_exist():
+    from typer.main import get_command
+
+    from grader.cli.commands import app
+
+    assert not menu.INSTEAD.keys() & get_command(app).commands.keys()
+
+
+def test_help_has_a_panel_for_each_reader(said, capsys):
+    capsys.readouterr()
+    cli.main(["--help"])
+    text = capsys.readouterr().out
+    learners, authors, instructors = (
+        text.index(f"{panel}:") for panel in (menu.LEARNERS, menu.AUTHORS, menu.INSTRUCTORS)
+    )
+    assert learners < text.index("  next ") < text.index("  reset ") < authors
+    assert authors < text.index("  verify ") < instructors < text.index("  leaderboard ")
+    assert "..." not in text.partition("Options:")[2], "no sentence is cut"
+
+
+# -- completion
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [("check 0", {"01_double", "02_row_sum"}), ("hint p", {"p01_copy"}), ("reset zz", set())],
+)
+def test_a_shell_completes_the_names_of_exercises(
+    shell: str, words: str, names: set[str], root: Path
+):
+    environment = os.environ | {
+        "_GRADER_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": f"grader {words}",
+        "COMP_CWORD": "2",
+        "_TYPER_COMPLETE_ARGS": f"grader {words}",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    grader = Path(sys.executable).with_name("grader")
+    done = subprocess.run([grader], env=environment, capture_output=True, text=True)
+    found = {name for name in ("01_double", "02_row_sum", "p01_copy") if name in done.stdout}
+    assert found == names
+    assert done.stderr == ""
+
+
+def test_outside_of_a_course_nothing_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from grader.cli import options
+
+    monkeypatch.delenv("GRADER_COURSE")
+    monkeypatch.chdir(tmp_path.parent)
+    assert options.completed("0") == []
