@@ -166,7 +166,7 @@ def test_packages_for_a_gpu_are_missed_only_with_one():
 
 
 def test_who_has_no_clone_is_not_sent_to_make():
-    """`grader doctor` in a folder of `grader init` said `make clean setup`, where no Makefile is."""
+    """In a folder of `grader init` it said `make clean setup`, where no Makefile is."""
     assert "make clean setup" in packages.REINSTALL
     assert "`pip install kernel-grader`" in packages.reinstall(in_a_clone=False)
 
