@@ -7,6 +7,7 @@ from . import drafted as drafted
 from . import junit_verify as junit_verify
 from . import lint as lint
 from . import plots as plots
+from . import report as report
 from . import rerun as rerun
 from . import sarif as sarif
 from . import solution_terminal as solution_terminal
@@ -21,3 +22,4 @@ from .formats.registry import Context as Context
 from .formats.registry import Document as Document
 from .formats.registry import Report as Report
 from .layout import PLAIN as PLAIN
+from .report import Row as Row
