@@ -8,6 +8,7 @@ from . import junit_verify as junit_verify
 from . import lint as lint
 from . import plots as plots
 from . import report as report
+from . import report_cell as report_cell
 from . import rerun as rerun
 from . import sarif as sarif
 from . import solution_terminal as solution_terminal
