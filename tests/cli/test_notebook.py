@@ -144,3 +144,14 @@ def test_the_package_imports_none_of_this_before_it_is_used():
     code = "import sys, grader; print(*(n for n in sys.modules if n.startswith('grader')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["grader"]
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_a_result_has_its_share_and_a_picture_of_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("GRADER_COURSE", str(REPOSITORY))
+    solution = REPOSITORY / "solutions" / "01_vector_add" / "kernel.py"
+    with grader.Judge(device="cuda") as judge:
+        (checked,) = judge.check_all([("01_vector_add", solution)])
+    assert checked.share is not None
+    assert 0.1 < checked.share < 1.2
+    assert "Share of the ceiling" in checked._repr_html_()
