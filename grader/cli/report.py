@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,7 +56,8 @@ def report(name: Name = None, out: Out = None, results: Results = None) -> None:
             f"No result of {exercise.name} is kept.",
             f"Check your kernel first: `grader check {exercise.name}`.",
         )
-    save_file(path, pages.page(history, following=_following(exercise)))
+    page = pages.page(history, None, _following(exercise), partial(_operations, exercise))
+    save_file(path, page)
     say.message(f"{path}: written; open it in a web browser")
 
 
@@ -73,7 +75,8 @@ def _write_all(root: Path, folder: Path) -> None:
     for exercise in catalog.exercises(root):
         history = _kept(root, exercise)
         if history.results:
-            page = pages.page(history, title, _following(exercise))
+            operations = partial(_operations, exercise)
+            page = pages.page(history, title, _following(exercise), operations)
             save_file(folder / f"{exercise.name}.html", page)
         rows.append(_row(exercise, progress.standing_of(standings, exercise.name), history))
     save_file(folder / "index.html", pages.course_page(title, rows))
@@ -99,6 +102,19 @@ def _row(exercise: Exercise, standing: Standing, history: History) -> Row:
 def _following(exercise: Exercise) -> str | None:
     following = catalog.following(exercise)
     return following.name if following else None
+
+
+def _operations(exercise: Exercise, entry: str, case: str) -> int | None:
+    """Return the operations of one call, which the spec counts; None where it does not."""
+    from grader.model import Case
+
+    try:
+        shape, dtype, *_ = case.split()
+        spec = Exercise(exercise.folder, entry or None).spec
+        known = Case.parse(f"{shape.replace('×', 'x')},{dtype}")
+    except (UsageError, ValueError):  # a result of another version of the exercise
+        return None
+    return spec.flops(known) if spec.flops else None
 
 
 def _made(root: Path) -> Path:

@@ -26,8 +26,10 @@ from grader.model.verdict import first_problem
 from grader.reports.advice import next_step
 from grader.reports.figures import duration
 from grader.reports.report_parts import (
+    Operations,
     all_steps,
     colour_of,
+    no_operations,
     parts_of,
     picture_of,
     why_no_picture_of,
@@ -56,11 +58,17 @@ class Row:
         return progress.mark(self.standing)
 
 
-def page(history: History, course: str | None = None, following: str | None = None) -> str:
+def page(
+    history: History,
+    course: str | None = None,
+    following: str | None = None,
+    operations: Operations = no_operations,
+) -> str:
     """Return the page of an exercise, whose last result is shown whole.
 
     `history` has at least one result. `course` is the title of the course, whose page lies beside
     this one; None where there is none. `following` names the exercise after this one.
+    `operations` counts those of a call, for the roofline, as `parts_of` says.
     """
     result = history.results[-1]
     return str(
@@ -75,7 +83,7 @@ def page(history: History, course: str | None = None, following: str | None = No
             colour=colour_of(result.status),
             tiles=_tiles(result),
             next_step=next_step(result, following),
-            parts=parts_of(result),
+            parts=parts_of(result, operations),
             picture=picture_of(history.picture),
             why_no_picture=why_no_picture_of(result),
             attempts=_attempts(history.results),

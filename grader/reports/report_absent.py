@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.model import Outcome, Speed, Step
-from grader.reports.solution_plots import has_roofs
 
 BY_THE_MOST = (
     "No memory over time: a result has the most that a call held beyond its arguments, and of "
@@ -13,11 +12,14 @@ BY_THE_MOST = (
 )
 
 
-def absences(steps: Sequence[Step]) -> list[str]:
-    """Return a sentence for each figure that these steps lack, with its reason."""
+def absences(steps: Sequence[Step], roofline: bool) -> list[str]:
+    """Return a sentence for each figure that these steps lack, with its reason.
+
+    `roofline` says whether the page draws one.
+    """
     speed = next((step.speed for step in steps if step.speed), None)
     found = [] if speed else [_unmeasured(steps, "speed", "No speed")]
-    found += _of_speed(speed) if speed else []
+    found += _of_speed(speed, roofline) if speed else []
     if not any(step.traffic or step.measured for step in steps):
         found.append(_unmeasured(steps, "traffic", "No traffic"))
     if any(step.memory for step in steps):
@@ -29,17 +31,17 @@ def absences(steps: Sequence[Step]) -> list[str]:
     return found
 
 
-def _of_speed(speed: Speed) -> list[str]:
+def _of_speed(speed: Speed, roofline: bool) -> list[str]:
     found = []
     if not speed.sizes:
         found.append(
             f"No share over sizes: speed was measured at one size, {speed.case}. `grader bench` "
             "measures others."
         )
-    if not any(map(has_roofs, speed.sizes or (speed,))):
+    if not roofline:
         found.append(
-            "No roofline: this exercise is compared with one roof, so the share says how near "
-            "the kernel is to it."
+            "No roofline: it needs the operations of a call and the bandwidth of memory, and this "
+            "result does not have both."
         )
     return found
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from grader.model import (
 from grader.model.verdict import first_problem
 from grader.reports.numbers import number_rows
 from grader.reports.report_absent import absences
-from grader.reports.report_plots import in_bytes, memory_plot, sizes_plot
+from grader.reports.report_plots import in_bytes, memory_plot, memory_roof_plot, sizes_plot
 from grader.reports.small_plots import Plot
 from grader.reports.solution_plots import plots
 from grader.reports.step_rows import MARKS, MOST_FRAMES, frame_words
@@ -31,6 +32,13 @@ from grader.reports.trace_terminal import drawing
 
 WIDTH = 100  # characters of a picture and of numbers
 MOST_LINES = 60  # of a picture
+MEMORY_BOUND = "bandwidth"  # the bound whose ceiling is the roof of memory
+
+Operations = Callable[[str, str], int | None]  # of an entry's call, by the case in words
+
+
+def no_operations(entry: str, case: str) -> None:
+    """Return None: the operations of no call are known."""
 
 
 def colour_of(status: Status) -> str:
@@ -41,23 +49,33 @@ def all_steps(result: Result) -> list[Step]:
     return [step for one in result.entries or (result,) for step in one.steps]
 
 
-def parts_of(result: Result) -> list[dict[str, Any]]:
-    """Return the steps and figures of the result, or of each of its entries, by its name."""
-    file_name = Path(result.kernel.path).name
+def parts_of(result: Result, operations: Operations = no_operations) -> list[dict[str, Any]]:
+    """Return the steps and figures of the result, or of each of its entries, by its name.
+
+    `operations(entry, case)` is the number of operations of a call, or None where it is not known;
+    `entry` is empty where the file has one.
+    """
     entries = [(one.entry, one.steps) for one in result.entries] or [("", result.steps)]
     return [
-        {
-            "entry": entry,
-            "steps": [_step(step) for step in steps],
-            "failures": [
-                (step.name, _failure(step.failure, file_name)) for step in steps if step.failure
-            ],
-            "pictures": _pictures(steps),
-            "resources": _resources(steps),
-            "absent": absences(steps),
-        }
+        _part(entry, steps, Path(result.kernel.path).name, partial(operations, entry))
         for entry, steps in entries
     ]
+
+
+def _part(
+    entry: str, steps: Sequence[Step], file_name: str, operations: Callable[[str], int | None]
+) -> dict[str, Any]:
+    pictures = _pictures(steps, operations)
+    return {
+        "entry": entry,
+        "steps": [_step(step) for step in steps],
+        "failures": [
+            (step.name, _failure(step.failure, file_name)) for step in steps if step.failure
+        ],
+        "pictures": pictures,
+        "resources": _resources(steps),
+        "absent": absences(steps, any(one.name == "roofline" for one in pictures)),
+    }
 
 
 def _step(step: Step) -> dict[str, str]:
@@ -96,10 +114,17 @@ def _failure(failure: Failure, file_name: str) -> dict[str, Any]:
     }
 
 
-def _pictures(steps: Sequence[Step]) -> list[Plot]:
+def _pictures(steps: Sequence[Step], operations: Callable[[str], int | None]) -> list[Plot]:
     made = plots(steps)
     speed = next((step.speed for step in steps if step.speed), None)
     made += [sizes_plot(speed)] if speed and speed.sizes else []
+    points = [
+        (one, count)
+        for one in (speed.sizes or (speed,) if speed else ())
+        if one.bound == MEMORY_BOUND and one.time_ms > 0 and (count := operations(one.case))
+    ]
+    if points and not any(one.name == "roofline" for one in made):
+        made.append(memory_roof_plot(points))
     memory = next((step.memory for step in steps if step.memory), None)
     return made + ([memory_plot(memory)] if memory else [])
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from grader.model import Memory, Result, Speed, Status, percent
 from grader.reports.small_plots import (
     BLUE,
     INK,
+    LINE,
     ORANGE,
     PAPER,
     TRACK,
@@ -42,6 +44,35 @@ def sizes_plot(speed: Speed) -> Plot:
         for one in speed.sizes
     )
     return finished("sizes", "Share over sizes", figure, f"Share over sizes: {words}.")
+
+
+def memory_roof_plot(points: Sequence[tuple[Speed, int]]) -> Plot:
+    """Draw a roofline of memory alone, and the point of each size with its operations a call."""
+    figure, axes = drawn(5)
+    places = [
+        (operations / one.bytes_moved, operations / one.time_ms / 1e9, one)
+        for one, operations in points
+    ]
+    slope = statistics.median(one.ceiling_gbps for _, _, one in places) / 1e3
+    low, high = min(x for x, _, _ in places) / 8, max(x for x, _, _ in places) * 8
+    axes.loglog([low, high], [low * slope, high * slope], color=ORANGE, linewidth=1.6)
+    axes.text(low * 1.2, high * slope / 3, f"memory {slope:,.3g} TB/s", color=ORANGE)
+    for per_byte, rate, _ in places:
+        axes.plot([per_byte], [rate], "o", color=BLUE, markersize=7)
+        axes.text(per_byte * 1.15, rate / 1.25, f"{rate:,.3g}", color=INK, va="top")
+    axes.set_xlim(low, high)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
+    axes.grid(color=LINE, linewidth=0.6)
+    axes.set_xlabel("operations a byte")
+    axes.set_ylabel("TFLOP/s", color=INK)
+    shown = "; ".join(
+        f"{one.case}: {rate:,.3g} TFLOP/s at {per_byte:,.3g} operations a byte"
+        for per_byte, rate, one in places
+    )
+    alt = f"Roofline of memory: it allows {slope:,.3g} TB/s; arithmetic was not measured. {shown}."
+    return finished("roofline", "Roofline of memory", figure, alt)
 
 
 def memory_plot(memory: Memory) -> Plot:

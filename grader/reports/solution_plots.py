@@ -36,7 +36,7 @@ def plots(steps: Sequence[Step]) -> list[Plot]:
     for step in steps:
         if step.speed:
             made.append(_share(step.speed))
-            sizes = [one for one in step.speed.sizes or (step.speed,) if has_roofs(one)]
+            sizes = [one for one in step.speed.sizes or (step.speed,) if _has_roofs(one)]
             made += [_roofline(sizes)] if sizes else []
         if step.traffic:
             made.append(_traffic(step.traffic))
@@ -148,8 +148,7 @@ def _roofline(sizes: Sequence[Speed]) -> Plot:
     return finished("roofline", "Roofline", figure, alt)
 
 
-def has_roofs(speed: Speed) -> bool:
-    """Report whether a measurement has a point and both roofs of a roofline."""
+def _has_roofs(speed: Speed) -> bool:
     positive = {roof.name for roof in speed.roofs if roof.rate > 0}
     return positive >= {"memory", "arithmetic"} and (speed.rate or 0.0) > 0 and speed.time_ms > 0
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from learners_results import WRONG, complete
+from reported import timed
 
 from grader import cli
 from grader.course import history, progress
@@ -87,3 +88,21 @@ def test_a_real_check_leaves_its_picture_to_the_page(
     assert cli.main(["report", "p01"]) == 0
     page = (pages(tmp_path) / "p01_map.html").read_text(encoding="utf-8")
     assert 'aria-label="Drawing of the failing case"' in page
+
+
+@pytest.mark.parametrize(
+    ("case", "drawn"), [("65536×8192 float32", True), ("what is this", False), ("?", False)]
+)
+def test_the_spec_counts_the_operations_of_the_roofline(
+    case: str, drawn: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("GRADER_COURSE", str(REPOSITORY))
+    one = timed(exercise="04_online_softmax", title="Online softmax")
+    speed = one.steps[-1].speed.model_copy(update={"case": case})
+    steps = (*one.steps[:-1], one.steps[-1].model_copy(update={"speed": speed}))
+    given = tmp_path / "result.json"
+    given.write_text(result_json(one.model_copy(update={"steps": steps})), encoding="utf-8")
+    out = tmp_path / "page.html"
+    assert cli.main(["report", "04", "--results", str(given), "--out", str(out)]) == 0
+    page = out.read_text(encoding="utf-8")
+    assert ("Roofline of memory" in page, "No roofline: " in page) == (drawn, not drawn)

@@ -30,7 +30,7 @@ class Cells:
         self.count += 1
         file = f"<cell {id(self)} {self.count}>"
         linecache.cache[file] = (len(cell), None, cell.splitlines(True), file)
-        exec(compile(cell, file, "exec"), self.names)
+        exec(compile(cell, file, "exec", dont_inherit=True), self.names)
 
     def __getitem__(self, name: str) -> Any:
         return self.names[name]
@@ -46,7 +46,7 @@ def cells() -> Cells:
 def run(text: str) -> dict[str, Any]:
     """Run the text as a worker does: in a namespace of its own."""
     names: dict[str, Any] = {"__name__": "kernel"}
-    exec(compile(text, "kernel.py", "exec"), names)
+    exec(compile(text, "kernel.py", "exec", dont_inherit=True), names)
     return names
 
 

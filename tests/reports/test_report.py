@@ -8,7 +8,7 @@ import re
 import pytest
 from learners_results import COMPILED, MEMORY, WRONG, complete
 from publications import H200
-from reported import PASSED, noisy, not_started, of, wrong
+from reported import PASSED, noisy, not_started, of, timed, wrong
 from syrupy.assertion import SnapshotAssertion
 from traces import missing_guard
 
@@ -106,3 +106,15 @@ def test_each_entry_of_a_file_has_its_own_steps():
 
 def test_the_place_of_the_measurement_is_named():
     assert H200["device"] in text(page(History((complete(),))))
+
+
+def test_a_point_below_the_roof_of_memory_needs_the_operations_of_a_call():
+    """A bound of bandwidth measures no arithmetic: its result alone places no point."""
+    history = History((timed(),))
+    drawn = text(page(history, operations=lambda entry, case: 268_435_456))
+    assert (
+        "[Roofline of memory: it allows 4.7 TB/s; arithmetic was not measured. 268435456 float32: "
+        "0.537 TFLOP/s at 0.125 operations a byte.]"
+    ) in drawn
+    assert "No roofline" not in drawn
+    assert "No roofline: it needs the operations of a call" in text(page(history))
