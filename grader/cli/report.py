@@ -100,7 +100,7 @@ def _row(exercise: Exercise, standing: Standing, history: History) -> Row:
 
 
 def _following(exercise: Exercise) -> str | None:
-    following = catalog.following(exercise)
+    following = progress.following_on(exercise, progress.read(exercise.root))
     return following.name if following else None
 
 

@@ -80,7 +80,7 @@ class Judge:
 
             def hear(result: Result) -> None:
                 request = requests[len(graded)]
-                following = catalog.following(request.exercise)
+                following = progress.following_on(request.exercise, progress.read(self._root))
                 known = result if self._files else _without_replay(result)
                 source = request.kernel.read_text(encoding="utf-8")
                 name = following.name if following else None
@@ -132,7 +132,7 @@ def check(name: str, kernel: Kernel, device: str = "auto", seed: int | None = No
     """
     root = catalog.find_root()
     try:
-        progress.make_folder(root / progress.STATE)
+        progress.make_state(root)
     except OSError as error:
         raise cannot_write(root / progress.STATE, error.strerror) from None
     with Judge(device, seed, root, root / progress.STATE / FOLDER) as judge:
