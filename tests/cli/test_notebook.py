@@ -57,6 +57,21 @@ def test_a_batch_comes_back_in_its_order(batch: list[grader.Checked]):
     assert batch[0].share is None
 
 
+def test_a_program_has_each_result_before_it_gives_the_next_kernel(course: Path):
+    """A program that writes kernels learns from the result of the last one."""
+    seen: list[Status] = []
+
+    def kernels() -> Iterator[tuple[str, str]]:
+        yield "p01_map", "def add_ten(a, out): pass\n"
+        assert seen == [Status.FAIL]
+        yield "p01_map", SOLUTION
+
+    with grader.Judge(device="cpu") as judge:
+        for checked in judge.check_all(kernels()):
+            seen.append(checked.result.status)
+    assert seen == [Status.FAIL, Status.PASS]
+
+
 def test_a_kernel_never_runs_in_the_process_that_asks(batch: list[grader.Checked]):
     assert batch[0].passed
     assert "GRADED_HERE" not in os.environ

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
 from grader.cli.notebook.checked import Checked
 from grader.cli.notebook.sources import Kernel, source_of
 from grader.course import catalog, progress
-from grader.grading import Options, Request, new_seed
+from grader.grading import Options, Request, WarmJudge, new_seed
 from grader.grading import check as grading
 from grader.model import Result, Step, Trace, UsageError, cannot_write, save_file
 
@@ -47,6 +46,7 @@ class Judge:
             )
         self._root = catalog.find_root(course)
         self._device, self._seed, self._files = device, seed, files
+        self._judge = WarmJudge()
 
     def check(self, name: str, kernel: Kernel) -> Checked:
         """Grade one kernel, and draw the case that fails.
@@ -54,15 +54,19 @@ class Judge:
         Raises UsageError for an unknown exercise and for a function that cannot be sent,
         CannotGrade and BrokenExercise as `grader check` ends with their exit codes.
         """
-        (checked,) = self._graded([(name, kernel)], picture=True)
-        return checked
+        return self._graded(name, kernel, picture=True)
 
     def check_all(self, kernels: Iterable[tuple[str, Kernel]]) -> Iterator[Checked]:
-        """Grade pairs of an exercise's name and a kernel, in their order. Raises as `check`."""
-        yield from self._graded(list(kernels), picture=False)
+        """Grade pairs of an exercise's name and a kernel, and yield each result when it is there.
+
+        Raises as `check` does.
+        """
+        for name, kernel in kernels:
+            yield self._graded(name, kernel, picture=False)
 
     def close(self) -> None:
-        """End the judge's process."""
+        """End the judge's process, and what it is grading."""
+        self._judge.close()
 
     def __enter__(self) -> Self:
         return self
@@ -70,27 +74,21 @@ class Judge:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _graded(self, kernels: Sequence[tuple[str, Kernel]], picture: bool) -> list[Checked]:
-        graded: list[Checked] = []
+    def _graded(self, name: str, kernel: Kernel, picture: bool) -> Checked:
         with tempfile.TemporaryDirectory(prefix="grader-") as temporary:
-            requests = [
-                self._request(name, kernel, Path(temporary, str(number)), picture)
-                for number, (name, kernel) in enumerate(kernels)
-            ]
-
-            def hear(result: Result) -> None:
-                request = requests[len(graded)]
-                following = progress.following_on(request.exercise, progress.read(self._root))
-                known = result if self._files else _without_replay(result)
-                source = request.kernel.read_text(encoding="utf-8")
-                name = following.name if following else None
-                graded.append(Checked(known, source, following=name))
-
-            def draw(trace: Trace) -> None:
-                graded[-1] = replace(graded[-1], picture=trace)
-
-            grading.run(requests, lambda _: None, hear, draw)
-        return graded
+            request = self._request(name, kernel, Path(temporary), picture)
+            traces: list[Trace] = []
+            (result,) = grading.run(
+                [request], lambda _: None, on_trace=traces.append, judge=self._judge
+            )
+            source = request.kernel.read_text(encoding="utf-8")
+        following = progress.following_on(request.exercise, progress.read(self._root))
+        return Checked(
+            result if self._files else _without_replay(result),
+            source,
+            traces[0] if traces else None,
+            following.name if following else None,
+        )
 
     def _request(self, name: str, kernel: Kernel, temporary: Path, picture: bool) -> Request:
         exercise = catalog.find_entry(self._root, name)
