@@ -75,6 +75,7 @@ golden: $(READY)
 	$(VENV)/bin/python tests/course_page.py
 	$(VENV)/bin/python tests/guide.py
 	$(VENV)/bin/python tests/loop_page.py
+	$(VENV)/bin/python tests/notebook.py
 	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
 		--snapshot-update $$(grep -lr --include='test_*.py' SnapshotAssertion tests)
 

@@ -33,6 +33,7 @@ LONG = tuple(
         *("classroom/test_guide", "trust/test_honest", "backends/test_added_backend"),
         *("backends/numba/test_simulator", "sandbox/test_walls", "doctor/test_doctor"),
         *("authoring/test_verify", "authoring/test_arithmetic_page", "backends/triton/test_liger"),
+        "cli/test_notebook_pages",
     )
 )
 assert all(path.is_file() for path in LONG)

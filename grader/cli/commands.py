@@ -24,6 +24,7 @@ from grader.cli import (
     loop,
     menu,
     release,
+    report,
     say,
     solutions,
     standing,
@@ -52,6 +53,7 @@ app.command(name="list", rich_help_panel=menu.LEARNERS)(learn.list_exercises)
 app.command(rich_help_panel=menu.LEARNERS)(kernel_file.diff)
 app.command(rich_help_panel=menu.LEARNERS)(kernel_file.reset)
 app.command(rich_help_panel=menu.LEARNERS)(solutions.solution)
+app.command(rich_help_panel=menu.LEARNERS)(report.report)
 app.command(rich_help_panel=menu.LEARNERS)(look.bench)
 app.command(rich_help_panel=menu.LEARNERS)(look.doctor)
 app.command(rich_help_panel=menu.LEARNERS)(release.update)

@@ -167,6 +167,10 @@ def _check(requests: Sequence[Request], verbose: bool, json: bool, remember: boo
 
     with say.progress() as progress:
         graded = check.run(requests, progress, hear, traces.append, progress.step)
+    if remember and traces:
+        from grader.course import history
+
+        history.keep_picture(requests[0].exercise.root / standings.STATE, traces[0])
     for notice in dict.fromkeys(filter(None, notices)):
         say.message(f"note: {notice}")
     # After the last result its picture was drawn.

@@ -1,5 +1,6 @@
 from . import backups as backups
 from . import catalog as catalog
+from . import history as history
 from . import manifest as manifest
 from . import progress as progress
 from . import settings as settings
@@ -18,6 +19,7 @@ from .catalog import text_of as text_of
 from .comments import without_comments as without_comments
 from .extensions import EXTENSIONS as EXTENSIONS
 from .extensions import use_extensions as use_extensions
+from .history import History as History
 from .installed import INSTALLED_COURSE as INSTALLED_COURSE
 from .installed import installed_course as installed_course
 from .installed import require_installed_course as require_installed_course

@@ -113,12 +113,22 @@ def record(root: Path, result: Result) -> Progress:
     """Remember the result of a check of the learner's own kernel file.
 
     A check that says nothing about the kernel, because the machine or the grader failed, changes
-    nothing. Nor does a check of one of several entries change whether the exercise is done.
+    nothing. Nor does a check of one of several entries change whether the exercise is done. The
+    result itself is kept, too, for `grader report`.
     """
     if result.status not in GRADED:
         return read(root)
     name, _, entry = result.exercise.partition(":")
-    return _change(root, name, lambda before: _after(before, result, whole=not entry))
+    progress = _change(root, name, lambda before: _after(before, result, whole=not entry))
+    _keep(root / STATE, result)
+    return progress
+
+
+def _keep(state: Path, result: Result) -> None:
+    from grader.course import history  # reads results: quick commands do without
+
+    with suppress(OSError):  # what cannot be written has had its notice
+        history.keep(state, result)
 
 
 def choose(root: Path, name: str) -> Progress:

@@ -5,17 +5,29 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from importlib import metadata
+from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+import grader
 from grader import backends
 from grader.doctor.records import Finding, Group, note, ok, problem
 from grader.model import Clash, Package
 
 PYTHONS = ("3.11", "3.12", "3.13")
-REINSTALL = "`make clean setup` installs the tested versions (with EXTRAS=dev,gpu where a GPU is)"
 
+
+def reinstall(in_a_clone: bool) -> str:
+    """Say how to install the packages again, in a clone of the repository or without one."""
+    if in_a_clone:
+        return (
+            "`make clean setup` installs the tested versions (with EXTRAS=dev,gpu where a GPU is)"
+        )
+    return "in a new environment, `pip install kernel-grader` (`kernel-grader[gpu]` where a GPU is)"
+
+
+REINSTALL = reinstall((Path(grader.__file__).parents[1] / "Makefile").is_file())
 
 # Packages that grading needs for every kernel language; each backend names its own.
 OWN = (

@@ -141,6 +141,7 @@ from .trace import range_around as range_around
 from .trace import size as size
 from .trace import stage as stage
 from .trace import step_count as step_count
+from .trace import trace_json as trace_json
 from .trace import unordered_accesses as unordered_accesses
 from .traced import FROM_END as FROM_END
 from .traced import MOST_ACCESSES as MOST_ACCESSES

@@ -19,6 +19,11 @@ class GraderError(Exception):
         self.message = message
         self.next_step = next_step
 
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that a notebook shows in place of a traceback."""
+        lines = [f"{type(self).__name__}: {self.message}"]
+        return [*lines, f"next: {self.next_step}"] if self.next_step else lines
+
 
 class UsageError(GraderError):
     exit_code = 2

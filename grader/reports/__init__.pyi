@@ -7,6 +7,8 @@ from . import drafted as drafted
 from . import junit_verify as junit_verify
 from . import lint as lint
 from . import plots as plots
+from . import report as report
+from . import report_cell as report_cell
 from . import rerun as rerun
 from . import sarif as sarif
 from . import solution_terminal as solution_terminal
@@ -22,3 +24,4 @@ from .formats.registry import Document as Document
 from .formats.registry import Report as Report
 from .layout import PLAIN as PLAIN
 from .layout import filled as filled
+from .report import Row as Row

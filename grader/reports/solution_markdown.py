@@ -10,13 +10,13 @@ from grader import backends
 from grader.classroom import FILE, Evidence, Mistake, Model
 from grader.course import Settings
 from grader.model import texts
+from grader.reports.small_plots import Plot
 from grader.reports.solution_facts import (
     figures_in_short,
     figures_of,
     mistake_words,
     where_and_when,
 )
-from grader.reports.solution_plots import Plot
 
 
 def index(settings: Settings, models: Sequence[Model]) -> str:

@@ -7,7 +7,6 @@ Markdown in which HTML has no meaning.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -26,6 +25,7 @@ from grader.classroom import Further, Model
 from grader.course import SHELVES, Settings
 from grader.grading import points_of
 from grader.model import percent
+from grader.reports.small_plots import Plot
 from grader.reports.solution_facts import (
     figures_in_short,
     figures_of,
@@ -33,7 +33,6 @@ from grader.reports.solution_facts import (
     mistake_words,
     where_and_when,
 )
-from grader.reports.solution_plots import Plot
 from grader.reports.webpage import Own, file, page_templates
 
 
@@ -86,7 +85,7 @@ def page(
             speed=model.evidence.speed,
             where=where_and_when(result) if result else "",
             memory=memory_of(result) if result else None,
-            pictures=[(picture, _as_data(picture.svg)) for picture in pictures],
+            pictures=pictures,
             further=[_further(one) for one in model.further],
             mistakes=[(mistake, mistake_words(mistake)) for mistake in model.mistakes],
             before=before,
@@ -140,7 +139,3 @@ def _fence(code: str, language: str) -> str:
 def _python_as_html(source: str) -> str:
     coloured = highlight(source, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
     return str(coloured).removesuffix("\n")
-
-
-def _as_data(svg: str) -> str:
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

@@ -1,62 +1,39 @@
-"""The figures of a model solution as small pictures: SVG in which text is text.
-
-They draw only values of the result. Each follows the reader's light or dark colours by itself, also
-where a page only links to it, and comes with a sentence that says the same.
-"""
+"""The figures of a result as small pictures. They draw only values of the result."""
 
 from __future__ import annotations
 
-import io
-import re
 import statistics
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import matplotlib
-from markupsafe import escape
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from grader.model import Count, Result, Speed, Traffic, counted, percent, printable
+from grader.model import Count, Speed, Step, Traffic, counted, percent, printable
+from grader.reports.small_plots import (
+    BLUE,
+    INK,
+    LINE,
+    ORANGE,
+    PAPER,
+    SOFT,
+    TRACK,
+    Plot,
+    drawn,
+    finished,
+    label_rows,
+)
 from grader.speed import held_to
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH = 4.3  # inches, so that text stays readable at the width of a phone
 LONGEST_NAME = 24  # characters of an argument's or a count's name
-ROW = 0.46  # inches for each bar
-# Colours, and the replacement of each on a dark page: blue and vermilion of Okabe and Ito, which
-# people with any colour vision can distinguish, made lighter or darker for contrast.
-PAPER, INK, SOFT, LINE = "#ffffff", "#1b1f24", "#555d68", "#d5d9df"
-BLUE, ORANGE, TRACK = "#0072b2", "#b34700", "#e9ecf0"
-DARK = {
-    PAPER: "#1d2127",
-    INK: "#eceff3",
-    SOFT: "#a9b2be",
-    LINE: "#3a414b",
-    BLUE: "#56b4e9",
-    ORANGE: "#ff9a5c",
-    TRACK: "#2b313a",
-}
 
 
-@dataclass(frozen=True)
-class Plot:
-    """A picture: the SVG, and in `alt` a description for those who cannot see it."""
-
-    name: str
-    title: str
-    svg: str
-    alt: str
-
-
-def plots(result: Result) -> list[Plot]:
-    """Draw a picture each for speed, traffic and counts, as far as the result has them."""
+def plots(steps: Sequence[Step]) -> list[Plot]:
+    """Draw a picture each for speed, traffic and counts, as far as the steps have them."""
     made = []
-    for step in result.steps:
+    for step in steps:
         if step.speed:
             made.append(_share(step.speed))
             sizes = [one for one in step.speed.sizes or (step.speed,) if _has_roofs(one)]
@@ -70,7 +47,7 @@ def plots(result: Result) -> list[Plot]:
 
 
 def _share(speed: Speed) -> Plot:
-    figure, axes = _figure(3)
+    figure, axes = drawn(3)
     end = max(1.0, speed.share_high, speed.great) * 1.02
     axes.barh([0], [1.0], color=TRACK, height=0.62)
     axes.barh([0], [speed.share], color=BLUE, height=0.62)
@@ -105,7 +82,7 @@ def _share(speed: Speed) -> Plot:
         f"Share of {held_to(speed)}: {percent(speed.share)}, 95 % interval {between}. "
         f"{percent(speed.passing)} passes, {percent(speed.great)} is great{allowed}."
     )
-    return _plot("share", f"Share of {held_to(speed)}", figure, alt)
+    return finished("share", f"Share of {held_to(speed)}", figure, alt)
 
 
 def _draw_gates(axes: Axes, speed: Speed) -> None:
@@ -143,7 +120,7 @@ def _roofline(sizes: Sequence[Speed]) -> Plot:
     )
     ridge = peak / slope
     low, high = min(points[0][0], ridge) / 3, max(points[-1][0], ridge) * 3
-    figure, axes = _figure(5)
+    figure, axes = drawn(5)
     axes.loglog([low, ridge, high], [low * slope, peak, peak], color=ORANGE, linewidth=1.6)
     for per_byte, rate, _ in points:
         axes.plot([per_byte], [rate], "o", color=BLUE, markersize=7)
@@ -168,7 +145,7 @@ def _roofline(sizes: Sequence[Speed]) -> Plot:
         f"Roofline: memory allows {slope:,.3g} TB/s and arithmetic {peak:,.3g} TFLOP/s, which meet "
         f"at {ridge:,.3g} operations a byte. {shown}."
     )
-    return _plot("roofline", "Roofline", figure, alt)
+    return finished("roofline", "Roofline", figure, alt)
 
 
 def _has_roofs(speed: Speed) -> bool:
@@ -190,7 +167,7 @@ def _traffic(traffic: Sequence[Traffic]) -> Plot:
         )
         if times or most
     ]
-    figure, axes = _figure(len(rows))
+    figure, axes = drawn(len(rows))
     for row, (_, times, most) in enumerate(rows):
         if most is not None:
             axes.barh([row], [most], color=TRACK, height=0.62)
@@ -204,7 +181,7 @@ def _traffic(traffic: Sequence[Traffic]) -> Plot:
             color=INK,
             va="center",
         )
-    _label_rows(axes, [label for label, _, _ in rows])
+    label_rows(axes, [label for label, _, _ in rows])
     longest = max([max(times, most or 0) for _, times, most in rows], default=1)
     axes.set_xlim(0, max(longest, 1) * 1.55)
     axes.set_xlabel("times, on average over the elements")
@@ -213,12 +190,12 @@ def _traffic(traffic: Sequence[Traffic]) -> Plot:
         f"{label} {_times(times)} ×" + ("" if most is None else f", at most {most} allowed")
         for label, times, most in rows
     )
-    return _plot("traffic", "Counted reads and writes", figure, f"Traffic: {words}.")
+    return finished("traffic", "Counted reads and writes", figure, f"Traffic: {words}.")
 
 
 def _counts(counts: Sequence[Count]) -> Plot:
     """Draw each count on a scale of its own: its budget fills the row."""
-    figure, axes = _figure(len(counts))
+    figure, axes = drawn(len(counts))
     for row, each in enumerate(counts):
         axes.barh([row], [1.0], color=TRACK, height=0.62)
         used = each.value / each.most if each.most else float(each.value > 0)
@@ -231,71 +208,15 @@ def _counts(counts: Sequence[Count]) -> Plot:
             color=INK,
             va="center",
         )
-    _label_rows(axes, [printable(each.count, LONGEST_NAME).replace("_", " ") for each in counts])
+    label_rows(axes, [printable(each.count, LONGEST_NAME).replace("_", " ") for each in counts])
     most = max(each.value / each.most if each.most else 1.0 for each in counts)
     axes.set_xlim(0, max(most, 1.0) * 1.4)
     axes.set_xticks([0, 1.0], ["0", "budget"])
     words = "; ".join(
         f"{counted(each.value, each.count)}, at most {each.most:,} allowed" for each in counts
     )
-    return _plot("counts", "Counts against their budgets", figure, f"Counts: {words}.")
+    return finished("counts", "Counts against their budgets", figure, f"Counts: {words}.")
 
 
 def _times(times: float) -> str:
     return f"{times:.2f}".rstrip("0").rstrip(".")
-
-
-def _figure(rows: int) -> tuple[Figure, Axes]:
-    with matplotlib.rc_context({"font.family": "sans-serif", "font.size": 10.5}):
-        figure = Figure(figsize=(WIDTH, 0.75 + ROW * rows), layout="constrained", facecolor=PAPER)
-        axes = figure.subplots()
-    axes.set_facecolor(PAPER)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(LINE)
-    axes.tick_params(colors=SOFT, length=3)
-    axes.xaxis.label.set_color(SOFT)
-    return figure, axes
-
-
-def _label_rows(axes: Axes, labels: Sequence[str]) -> None:
-    """Write names beside the bars, the first one on top; `$` begins no formula here."""
-    axes.set_yticks(range(len(labels)), labels, parse_math=False)
-    axes.tick_params(axis="y", length=0, labelcolor=INK)
-    axes.set_ylim(len(labels) - 0.45, -0.55)
-
-
-def _plot(name: str, title: str, figure: Figure, alt: str) -> Plot:
-    written = io.StringIO()
-    # Without dates and random names the same result makes the same file.
-    with (
-        matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}),
-        warnings.catch_warnings(),
-    ):
-        # The reader's browser has its own fonts; those here only give the width of a text.
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        figure.savefig(
-            written,
-            format="svg",
-            facecolor=PAPER,
-            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-        )
-    return Plot(name, title, _themed(written.getvalue(), alt), alt)
-
-
-def _themed(svg: str, alt: str) -> str:
-    """Return the picture with its words, and with colours that a dark page replaces."""
-    body = svg[svg.index("<svg") :]
-    names = {colour: f"--c{number}" for number, colour in enumerate(DARK)}
-    body = re.sub(
-        "|".join(DARK), lambda found: f"var({names[found[0].lower()]})", body, flags=re.IGNORECASE
-    )
-    light = "".join(f"{names[colour]}:{colour};" for colour in DARK)
-    dark = "".join(f"{names[colour]}:{instead};" for colour, instead in DARK.items())
-    head = (
-        f"<title>{escape(alt)}</title>\n<style>svg{{{light}}}\n"
-        f"@media (prefers-color-scheme: dark){{svg{{{dark}}}}}</style>"
-    )
-    start = body.index(">") + 1
-    opening = body[: start - 1] + ' role="img">'
-    return f"{opening}\n{head}{body[start:]}"

@@ -31,7 +31,9 @@ class Published:
 
 
 def published(settings: Settings, models: Sequence[Model]) -> Published:
-    drawn = {model.name: plots(result) for model in models if (result := model.evidence.result)}
+    drawn = {
+        model.name: plots(result.steps) for model in models if (result := model.evidence.result)
+    }
     files = {
         "index.html": pages.index_page(settings, models),
         "README.md": markdown.index(settings, models),

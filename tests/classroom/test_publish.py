@@ -318,7 +318,7 @@ def test_an_argument_of_any_name_is_drawn(root):
     made = result(root)
     for name in ("$x^$", "_", "a\x00\x1b<b>", "x" * 1000, "\u6570"):
         made["steps"][3]["traffic"][0]["argument"] = name
-        picture = plots(parse_result(json.dumps(made)))[1]
+        picture = plots(parse_result(json.dumps(made)).steps)[1]
         assert "\x00" not in picture.svg
         assert "<b>" not in picture.svg
         assert name[:20].split("\x00")[0].rstrip("$") in picture.svg
@@ -346,7 +346,7 @@ def test_a_figure_names_gpu_driver_versions_and_date(root):
 
 def test_pictures_show_only_what_the_result_holds(root):
     drawn = {
-        kind: [plot.name for plot in plots(parse_result(json.dumps(made)))]
+        kind: [plot.name for plot in plots(parse_result(json.dumps(made)).steps)]
         for kind, made in {
             "timed": result(root),
             "simulated": simulated(root),
@@ -361,8 +361,8 @@ def test_pictures_show_only_what_the_result_holds(root):
 
 
 def test_a_picture_says_in_words_what_it_shows(root):
-    share, traffic = plots(parse_result(json.dumps(result(root))))
-    (*_, counts) = plots(parse_result(json.dumps(counted(root))))
+    share, traffic = plots(parse_result(json.dumps(result(root))).steps)
+    (*_, counts) = plots(parse_result(json.dumps(counted(root))).steps)
     assert share.alt == (
         "Share of the ceiling: 67.2 %, 95 % interval 66.1 % to 68.3 %. 60 % passes, 90 % is great; "
         "its traffic allows 75 %."
@@ -402,7 +402,7 @@ def held_to_roofs(root):
 
 
 def test_a_roofline_has_a_point_for_each_size(root):
-    share, roofline, _ = plots(parse_result(json.dumps(held_to_roofs(root))))
+    share, roofline, _ = plots(parse_result(json.dumps(held_to_roofs(root))).steps)
     assert (share.name, roofline.title) == ("share", "Roofline")
     assert roofline.alt == (
         "Roofline: memory allows 4 TB/s and arithmetic 50 TFLOP/s, which meet at 12.5 operations a "
@@ -418,7 +418,10 @@ def test_without_both_roofs_there_is_no_roofline(root, rate):
     for step in made["steps"]:
         for size in step["speed"]["sizes"] if step["speed"] else ():
             size["roofs"] = [] if rate is None else [one | {"rate": rate} for one in size["roofs"]]
-    assert [plot.name for plot in plots(parse_result(json.dumps(made)))] == ["share", "traffic"]
+    assert [plot.name for plot in plots(parse_result(json.dumps(made)).steps)] == [
+        "share",
+        "traffic",
+    ]
 
 
 def test_figures_are_those_of_the_very_file_and_the_newest(root):

@@ -165,6 +165,12 @@ def test_packages_for_a_gpu_are_missed_only_with_one():
     assert package("cuda-bindings", None, has_gpu=True).state is State.PROBLEM
 
 
+def test_who_has_no_clone_is_not_sent_to_make():
+    """In a folder of `grader init` it said `make clean setup`, where no Makefile is."""
+    assert "make clean setup" in packages.REINSTALL
+    assert "`pip install kernel-grader`" in packages.reinstall(in_a_clone=False)
+
+
 @pytest.mark.parametrize(
     ("finding", "expected"),
     [

@@ -1,0 +1,137 @@
+"""A judge for notebooks and for programs that grade many kernels."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Self
+
+from grader.cli.notebook.checked import Checked
+from grader.cli.notebook.sources import Kernel, source_of
+from grader.course import catalog, progress
+from grader.grading import Options, Request, WarmJudge, new_seed
+from grader.grading import check as grading
+from grader.model import Result, Step, Trace, UsageError, cannot_write, save_file
+
+DEVICES = ("auto", "cpu", "cuda")
+FOLDER = "notebook"  # of graded cells, in the folder of the learner's state
+
+
+class Judge:
+    """A judge that grades kernels against the exercises of a course.
+
+        with Judge() as judge:
+            for checked in judge.check_all([("p01_map", text), ("p01_map", Path("other.py"))]):
+                print(checked.result.status, checked.points)
+
+    A kernel is a function, the path of a file or its text. It runs in a process of its own, and
+    never in this one. `device` is cpu, cuda or auto, which takes a GPU if there is one. With `seed`
+    all checks draw the same cases. `course` is the course's folder, else the one around the working
+    directory, or GRADER_COURSE. Graded files stay in the folder `files`, by the names of their
+    exercises; without it each is temporary, and no result says how to replay its case. Raises
+    UsageError where no course is there.
+    """
+
+    def __init__(
+        self,
+        device: str = "auto",
+        seed: int | None = None,
+        course: Path | None = None,
+        files: Path | None = None,
+    ) -> None:
+        if device not in DEVICES:
+            raise UsageError(
+                f"There is no device {device!r}.", f"It is one of {', '.join(DEVICES)}."
+            )
+        self._root = catalog.find_root(course)
+        self._device, self._seed, self._files = device, seed, files
+        self._judge = WarmJudge()
+
+    def check(self, name: str, kernel: Kernel) -> Checked:
+        """Grade one kernel, and draw the case that fails.
+
+        Raises UsageError for an unknown exercise and for a function that cannot be sent,
+        CannotGrade and BrokenExercise as `grader check` ends with their exit codes.
+        """
+        return self._graded(name, kernel, picture=True)
+
+    def check_all(self, kernels: Iterable[tuple[str, Kernel]]) -> Iterator[Checked]:
+        """Grade pairs of an exercise's name and a kernel, and yield each result when it is there.
+
+        Raises as `check` does.
+        """
+        for name, kernel in kernels:
+            yield self._graded(name, kernel, picture=False)
+
+    def close(self) -> None:
+        """End the judge's process, and what it is grading."""
+        self._judge.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _graded(self, name: str, kernel: Kernel, picture: bool) -> Checked:
+        with tempfile.TemporaryDirectory(prefix="grader-") as temporary:
+            request = self._request(name, kernel, Path(temporary), picture)
+            traces: list[Trace] = []
+            (result,) = grading.run(
+                [request], lambda _: None, on_trace=traces.append, judge=self._judge
+            )
+            source = request.kernel.read_text(encoding="utf-8")
+        following = progress.following_on(request.exercise, progress.read(self._root))
+        return Checked(
+            result if self._files else _without_replay(result),
+            source,
+            traces[0] if traces else None,
+            following.name if following else None,
+        )
+
+    def _request(self, name: str, kernel: Kernel, temporary: Path, picture: bool) -> Request:
+        exercise = catalog.find_entry(self._root, name)
+        source = source_of(kernel)
+        folder = self._files / exercise.folder.name if self._files else temporary
+        path = folder / exercise.file  # messages name it as they would name the learner's own
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise cannot_write(path, error.strerror) from None
+        save_file(path, source)
+        seed = new_seed() if self._seed is None else self._seed
+        return Request(exercise, path, Options(seed=seed, device=self._device, picture=picture))
+
+
+def _without_replay(result: Result) -> Result:
+    """Return the result without commands that name a file that is gone."""
+    return result.model_copy(
+        update={
+            "steps": tuple(map(_step_without_replay, result.steps)),
+            "entries": tuple(
+                one.model_copy(update={"steps": tuple(map(_step_without_replay, one.steps))})
+                for one in result.entries
+            ),
+        }
+    )
+
+
+def _step_without_replay(step: Step) -> Step:
+    if step.failure is None:
+        return step
+    return step.model_copy(update={"failure": step.failure.model_copy(update={"replay": None})})
+
+
+def check(name: str, kernel: Kernel, device: str = "auto", seed: int | None = None) -> Checked:
+    """Grade one kernel against an exercise of the course: a function, a path or a text.
+
+    The graded file stays in `.grader/notebook/` of the course. Raises as `Judge` and `Judge.check`.
+    """
+    root = catalog.find_root()
+    try:
+        progress.make_state(root)
+    except OSError as error:
+        raise cannot_write(root / progress.STATE, error.strerror) from None
+    with Judge(device, seed, root, root / progress.STATE / FOLDER) as judge:
+        return judge.check(name, kernel)
