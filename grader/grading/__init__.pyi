@@ -18,3 +18,4 @@ from .plan import with_step as with_step
 from .requests import Request as Request
 from .step import Finding as Finding
 from .step import Step as Step
+from .warm_judge import WarmJudge as WarmJudge

@@ -1,6 +1,7 @@
-"""The answers of a judge: one JSON object a line, whose `kind` names one of these records.
+"""The answers of a judge: one JSON object a line, with the tag of its request and one answer.
 
-The reader refuses every other line: only a whole result of this version can be a verdict.
+An answer's `kind` names one of these records. The reader refuses every other line: only a whole
+result of this version can be a verdict.
 """
 
 from __future__ import annotations
@@ -60,22 +61,42 @@ class StepAnswer(_Line):
     why: str
 
 
-Answer = ResultAnswer | TraceAnswer | StepAnswer | ErrorAnswer
-_ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
+class DoneAnswer(_Line):
+    """Nothing more follows for a request: the judge waits for the next."""
+
+    kind: Literal["done"] = "done"
 
 
-def write(answer: Answer) -> bytes:
-    return answer.model_dump_json(by_alias=True).encode() + b"\n"
+Answer = ResultAnswer | TraceAnswer | StepAnswer | ErrorAnswer | DoneAnswer
 
 
-def read(line: bytes) -> Answer:
-    """Parse one line. Raises GraderError for a line that is too long, or is not an answer."""
+class _Tagged(_Line):
+    tag: str
+    answer: Annotated[Answer, Field(discriminator="kind")]
+
+
+_TAGGED = TypeAdapter(_Tagged)
+
+
+def write(answer: Answer, tag: str) -> bytes:
+    return _Tagged(tag=tag, answer=answer).model_dump_json(by_alias=True).encode() + b"\n"
+
+
+def read(line: bytes, tag: str) -> Answer:
+    """Parse an answer to the request with this tag.
+
+    Raises GraderError for a line that is too long, is no answer, or answers another request. An
+    error may have no tag, because it may be about reading the request.
+    """
     if len(line) > LONGEST_LINE:
         raise _fault(f"a line of more than {LONGEST_LINE:,} bytes")
     try:
-        return _ANSWER.validate_json(line)
+        tagged = _TAGGED.validate_json(line)
     except ValidationError as error:
         raise _fault(f"a line that is no answer ({first_error(error)})") from None
+    if tagged.tag != tag and not (tagged.answer.kind == "error" and not tagged.tag):
+        raise _fault("an answer to something that it was not asked")
+    return tagged.answer
 
 
 def _fault(what: str) -> GraderError:

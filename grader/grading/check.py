@@ -19,6 +19,7 @@ from grader.model import Backend, Status, UsageError, texts
 
 if TYPE_CHECKING:
     from grader.grading.answers import Answer
+    from grader.grading.warm_judge import WarmJudge
     from grader.model import Result, Trace
 
 STARTING = "a judge and a worker start, and import torch"
@@ -31,8 +32,9 @@ def run(
     on_result: Callable[[Result], None] = lambda result: None,
     on_trace: Callable[[Trace], None] = lambda trace: None,
     on_step: Callable[[str, str], None] = lambda text, why: None,
+    judge: WarmJudge | None = None,
 ) -> list[Result]:
-    """Have one judge grade the requests, in their order.
+    """Have one judge grade the requests, in their order: `judge`, or one that starts and ends here.
 
     `progress` gets the name of the exercise in work, `on_result` each result when it comes.
     `on_trace` gets the trace of a failing case if the request asks for a picture. `on_step` gets
@@ -66,11 +68,21 @@ def run(
                 begin(len(results))
 
     begin(0)
-    judge_process.ask(requests, hear)
+    _ask(requests, hear, judge)
     return results
 
 
-def trace(request: Request) -> Trace:
+def _ask(
+    requests: Sequence[Request], hear: Callable[[Answer], None], judge: WarmJudge | None
+) -> None:
+    if judge is None:
+        judge_process.ask(requests, hear)
+        return
+    for request in requests:
+        judge.ask(request, hear)
+
+
+def trace(request: Request, judge: WarmJudge | None = None) -> Trace:
     """Trace the threads or lanes in the request's case, or in the one that its exercise names.
 
     Raises as `run` does, and UsageError for an exercise whose threads cannot be traced.
@@ -84,7 +96,7 @@ def trace(request: Request) -> Trace:
         if answer.kind == "trace":
             traces.append(answer.trace)
 
-    judge_process.ask([replace(request, options=simulated, task="trace")], hear)
+    _ask([replace(request, options=simulated, task="trace")], hear, judge)
     (traced,) = traces
     return traced
 

@@ -1,8 +1,9 @@
 """The judge: a process that runs pytest over an exercise's own files and decides.
 
-Started by `judge_process` as `python -I -m grader.grading.judge ANSWERS_FD`. It reads `requests`
-from standard input and writes their `answers`, in the same order, to ANSWERS_FD. From a learner's
-folder it reads only the bytes of one kernel file, and it does not run them.
+Started by `judge_process` as `python -I -m grader.grading.judge ANSWERS_FD`. It reads one of the
+`requests` after the other from standard input, to its end, and writes their `answers` to
+ANSWERS_FD. From a learner's folder it reads only the bytes of one kernel file, and it does not run
+them.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from grader.grading import requests
+from grader.grading import own_imports, requests
 from grader.grading.kinds import kind_of
 from grader.grading.requests import Request
 from grader.machine import devices, processes
 from grader.model import CannotGrade, GraderError, Status
-from grader.sandbox import ForkServer
+from grader.sandbox import ForkServer, cancellation
 
 if TYPE_CHECKING:
     from grader.course import Exercise
@@ -46,25 +48,39 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # judge_process blocked it
     processes.die_with_parent(signal.SIGINT)
-    answers = int(argv[0])
-    os.set_inheritable(answers, False)
-
-    def send(answer: Answer) -> None:
-        from grader.grading.answers import write
-
-        with open(answers, "wb", closefd=False) as lines:
-            lines.write(write(answer))
-
-    batch: Sequence[Request] = ()
+    cancellation.listen()
+    outbox = Outbox(int(argv[0]))
     try:
-        batch = requests.read(sys.stdin.buffer)
-        return _answer_all(batch, send, interrupted) if batch else 0
+        return _serve(_requests(outbox), outbox, interrupted)
     except (KeyboardInterrupt, BrokenPipeError):
         return 130  # nobody waits for an answer
     except Exception as error:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command interrupts at this answer
-        send(_error_answer(error, debug=any(request.options.debug for request in batch)))
+        outbox.send(_error_answer(error, debug=outbox.debug))
         return 0
+
+
+class Outbox:
+    """The way of answers to the process that asks. `tag` and `debug` are of the last request."""
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_inheritable(descriptor, False)
+        self._descriptor = descriptor
+        self.tag, self.debug = "", False
+
+    def send(self, answer: Answer) -> None:
+        from grader.grading.answers import write
+
+        with open(self._descriptor, "wb", closefd=False) as lines:
+            lines.write(write(answer, self.tag))
+
+
+def _requests(outbox: Outbox) -> Iterator[Request]:
+    """Yield each request when it comes, to the end of standard input. Raises GraderError."""
+    while line := sys.stdin.buffer.readline(requests.LONGEST_LINE + 1):
+        outbox.tag, request = requests.read(line)
+        outbox.debug = request.options.debug
+        yield request
 
 
 def _error_answer(error: Exception, *, debug: bool) -> Answer:
@@ -88,11 +104,13 @@ def _error_answer(error: Exception, *, debug: bool) -> Answer:
     )
 
 
-def _answer_all(batch: Sequence[Request], send: Send, interrupted: threading.Event) -> int:
-    if any(request.options.device != "cpu" for request in batch) and devices.has_driver():
-        processes.raise_priority()  # a process that waits for its turn looks like a slow kernel
+def _serve(asked: Iterator[Request], outbox: Outbox, interrupted: threading.Event) -> int:
+    """Answer all requests; return the exit status."""
+    first = next(asked, None)
+    if first is None:
+        return 0
     # The worker's imports run while ours do: both are seconds long.
-    early = _early_fork_server(batch[0])
+    early = _early_fork_server(first)
     try:
         _import_all(early, interrupted.is_set())
         signal.signal(signal.SIGINT, _interrupt)
@@ -101,29 +119,64 @@ def _answer_all(batch: Sequence[Request], send: Send, interrupted: threading.Eve
         with contextlib.closing(ForkServers()) as fork_servers:
             if early is not None:
                 fork_servers.adopt(early)
-            for request in batch:
-                if _answer(request, send, fork_servers) is Status.INTERRUPTED:
-                    return 130
+            for request in chain([first], asked):
+                with own_imports.forgotten(request.exercise.folder):
+                    if not _serve_one(request, outbox.send, fork_servers):
+                        return 130
         return 0
     finally:
         if early is not None:
             early.close()
 
 
-def _early_fork_server(first: Request) -> ForkServer | None:
-    """Start a fork server at once, on the device that will most likely be chosen."""
-    device = first.options.device
-    if device == "auto":
-        device = "cuda" if devices.has_driver() else "cpu"
+def _serve_one(request: Request, send: Send, fork_servers: ForkServers) -> bool:
+    """Answer a request; return False after a Ctrl-C, which ends the judge."""
+    from grader.grading.answers import DoneAnswer
+
+    if request.task == "prepare":
+        cancellation.begin()
+        _prepare(request, fork_servers)
+        return True
+    if request.options.device != "cpu" and devices.has_driver():
+        processes.raise_priority()  # a process that waits for its turn looks like a slow kernel
+    try:
+        if _answer(request, send, fork_servers) is Status.INTERRUPTED:
+            cancellation.check()
+            return False
+    except cancellation.Cancelled:
+        pass  # the judge goes on
+    cancellation.begin()
+    send(DoneAnswer())
+    return True
+
+
+def _prepare(request: Request, fork_servers: ForkServers) -> None:
+    """Start the workers' parent for a kernel file, and try the walls around its workers."""
     # A broken spec or an unreadable file is reported when it is graded.
     with contextlib.suppress(GraderError, OSError):
+        exercise = request.exercise.for_file(request.kernel.read_bytes())
+        if kind_of(exercise.any_spec).backend(exercise.any_spec) is not None:
+            fork_servers.walls(exercise.parts[0], _likely_device(request))
+
+
+def _early_fork_server(first: Request) -> ForkServer | None:
+    """Start a fork server at once, on the device that will most likely be chosen."""
+    # A broken spec or an unreadable file is reported when it is graded.
+    ours = own_imports.forgotten(first.exercise.folder)
+    with contextlib.suppress(GraderError, OSError), ours:
         spec = first.exercise.for_file(first.kernel.read_bytes()).any_spec
         backend = kind_of(spec).backend(spec)
         if backend is not None:
-            fork_server = ForkServer(backend, device)
+            fork_server = ForkServer(backend, _likely_device(first))
             fork_server.start()
             return fork_server
     return None
+
+
+def _likely_device(request: Request) -> str:
+    """Return the device that is asked for, and for `auto` the one that a driver promises."""
+    device = request.options.device
+    return device if device != "auto" else "cuda" if devices.has_driver() else "cpu"
 
 
 def _import_all(early: ForkServer | None, interrupted: bool) -> None:

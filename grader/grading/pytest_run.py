@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -20,11 +17,7 @@ from grader.model import Failure, Outcome
 def run(gradings: plugin.Gradings, exercise: Exercise) -> tuple[pytest.ExitCode | int, str]:
     """Run every step of the exercise. Return how pytest ended, and what it printed."""
     printed, seed = io.StringIO(), gradings.options.seed
-    with (
-        contextlib.redirect_stdout(printed),
-        contextlib.redirect_stderr(printed),
-        _imports_of(exercise.folder),
-    ):
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         code = pytest.main(
             [
                 *("-c", os.devnull, "--rootdir", str(exercise.folder), "--noconftest"),
@@ -39,23 +32,6 @@ def run(gradings: plugin.Gradings, exercise: Exercise) -> tuple[pytest.ExitCode 
             plugins=[plugin, _Watch(gradings)],
         )
     return code, printed.getvalue()
-
-
-@contextlib.contextmanager
-def _imports_of(folder: Path) -> Iterator[None]:
-    """Restore sys.path afterwards, and drop the modules imported from the exercise's folder.
-
-    All tests are called test_kernel.py, so the next exercise would get the modules of this one.
-    """
-    before, path = set(sys.modules), list(sys.path)
-    try:
-        yield
-    finally:
-        for name in sys.modules.keys() - before:
-            file = getattr(sys.modules[name], "__file__", None)
-            if file is not None and Path(file).is_relative_to(folder):
-                del sys.modules[name]
-        sys.path[:] = path
 
 
 class _Watch:

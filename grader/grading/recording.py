@@ -18,14 +18,18 @@ from grader.grading.text_causes import with_cause_of_text
 from grader.machine import gpu_is_lost, lost_gpu
 from grader.model import CannotGrade, Failure, GraderError, Outcome
 from grader.model import Step as StepResult
-from grader.sandbox import KernelFailure, NotSimulated
+from grader.sandbox import KernelFailure, NotSimulated, cancellation
 
 GRADER = Path(__file__).parents[1]
 SETTLED = (Outcome.PASS, Outcome.SKIP)  # of a step on which others can build
 
 
 def run(grading: Grading, step: Step) -> StepResult:
-    """Run a step, unless one that it needs did not pass, and record it."""
+    """Run a step, unless one that it needs did not pass, and record it.
+
+    Raises Cancelled, also in the middle of a step.
+    """
+    cancellation.check()
     began = time.monotonic()
     needed = unmet_need(grading, step)
     if step.name in grading.options.leave_out:

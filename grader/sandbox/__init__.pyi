@@ -1,3 +1,4 @@
+from . import cancellation as cancellation
 from . import fork_server as fork_server
 from . import walls as walls
 from .arena import REDZONE as REDZONE

@@ -33,7 +33,7 @@ from grader.model import (
     barred,
     printable,
 )
-from grader.sandbox import failures
+from grader.sandbox import cancellation, failures
 from grader.sandbox.arena import Arena
 from grader.sandbox.device_line import DeviceLine
 from grader.sandbox.executor import Call, Counts, KernelFailure, NotSimulated, TooManyOperations
@@ -449,7 +449,8 @@ class WorkerLink:
             if self._stopped:
                 self._stopped = False
                 self._fork_server.resume()
-            reply = Reply.parse(self._worker.channel.receive(min(limit_s, left_s)))
+            with cancellation.waiting():
+                reply = Reply.parse(self._worker.channel.receive(min(limit_s, left_s)))
         except TimedOut:
             failure = failures.too_long(operation, limit_s)
             if left_s < limit_s:

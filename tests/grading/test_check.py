@@ -38,7 +38,15 @@ RESULT = {
 }
 
 
-ANSWER = json.dumps({"kind": "result", "result": RESULT}) + "\n"
+TAG = "the tag of the request"  # a stand-in writes the real one in its place
+
+
+def said(answer: object, tag: str = TAG) -> str:
+    return json.dumps({"tag": tag, "answer": answer}) + "\n"
+
+
+ANSWER = said({"kind": "result", "result": RESULT})
+DONE = said({"kind": "done"})
 ERROR = {"kind": "error", "message": "No GPU.", "next_step": "Take another.", "exit_code": 3}
 
 PYTHON = sys.executable
@@ -46,15 +54,19 @@ PYTHON = sys.executable
 
 @pytest.fixture
 def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Make checks start a program in the judge's place that writes a text and ends with a code."""
+    """Make checks start a program in the judge's place that writes a text and ends with a code.
+
+    It reads one request, whose tag takes the place of TAG.
+    """
 
     def stand_in(text: str, code: int = 0) -> None:
         program = tmp_path / "judge"
         (tmp_path / "said").write_bytes(text.encode())
         program.write_text(
             f"#!{PYTHON}\n"
-            "import os, sys\n"
-            f"said = open({str(tmp_path / 'said')!r}, 'rb').read()\n"
+            "import json, os, sys\n"
+            "tag = json.loads(sys.stdin.buffer.readline())['tag'].encode()\n"
+            f"said = open({str(tmp_path / 'said')!r}, 'rb').read().replace({TAG.encode()!r}, tag)\n"
             "while said:\n"
             "    said = said[os.write(int(sys.argv[-1]), said):]\n"
             f"os._exit({code})\n"
@@ -71,7 +83,7 @@ def graded(options: Options | None = None) -> list[str]:
 
 
 def test_a_judge_that_came_to_its_end_is_believed(judge):
-    judge(ANSWER)
+    judge(ANSWER + DONE)
     assert graded() == ["pass"]
 
 
@@ -91,6 +103,30 @@ def test_a_verdict_that_something_else_may_have_written_is_none(
     assert text_of(caught.value) == snapshot
 
 
+@pytest.mark.parametrize("code", [1, 130, -9])
+def test_a_judge_that_is_done_must_end_by_itself(judge, code: int, snapshot: SnapshotAssertion):
+    """Else what wrote its last answers may have ended it, too."""
+    judge(ANSWER + DONE, code)
+    with pytest.raises(GraderError) as caught:
+        graded()
+    assert text_of(caught.value) == snapshot
+
+
+@pytest.mark.parametrize("tag", ["", "another"])
+def test_only_who_knows_the_request_can_answer_it(judge, tag: str, snapshot: SnapshotAssertion):
+    judge(said({"kind": "result", "result": RESULT}, tag) + DONE)
+    with pytest.raises(GraderError) as caught:
+        graded()
+    assert text_of(caught.value) == snapshot
+
+
+def test_a_request_without_a_result_is_not_done(judge, snapshot: SnapshotAssertion):
+    judge(DONE)
+    with pytest.raises(GraderError) as caught:
+        graded()
+    assert text_of(caught.value) == snapshot
+
+
 @pytest.mark.parametrize("code", [0, 1, 130])
 def test_a_judge_that_dies_within_an_answer_is_not_believed(
     judge, code: int, snapshot: SnapshotAssertion
@@ -101,9 +137,12 @@ def test_a_judge_that_dies_within_an_answer_is_not_believed(
     assert text_of(caught.value) == snapshot
 
 
+@pytest.mark.parametrize("more", [ANSWER, DONE + ANSWER], ids=["before done", "after it"])
 @pytest.mark.parametrize("code", [0, 130])
-def test_more_answers_than_requests_are_refused(judge, code: int, snapshot: SnapshotAssertion):
-    judge(ANSWER * 2, code)
+def test_more_answers_than_requests_are_refused(
+    judge, code: int, more: str, snapshot: SnapshotAssertion
+):
+    judge(ANSWER + more, code)
     with pytest.raises(GraderError) as caught:
         graded()
     assert text_of(caught.value) == snapshot
@@ -111,18 +150,18 @@ def test_more_answers_than_requests_are_refused(judge, code: int, snapshot: Snap
 
 def test_a_picture_comes_only_where_one_is_wanted(judge, snapshot: SnapshotAssertion):
     trace = {"schema": "grader/trace/v1", "exercise": "", "case": "", "source": []}
-    judge(ANSWER + json.dumps({"kind": "trace", "trace": trace}) + "\n")
+    judge(ANSWER + said({"kind": "trace", "trace": trace}) + DONE)
     assert graded(Options(picture=True)) == ["pass"]
     with pytest.raises(GraderError) as caught:
         graded()
     assert text_of(caught.value) == snapshot
 
 
-STEP = json.dumps({"kind": "step", "step": "load", "why": "it is large"}) + "\n"
+STEP = said({"kind": "step", "step": "load", "why": "it is large"})
 
 
 def test_the_step_in_work_is_named_and_settles_nothing(judge):
-    judge(STEP + ANSWER)
+    judge(STEP + ANSWER + DONE)
     seen: list[str] = []
     request = check.Request(ADD, ADD.solution, Options())
     check.run(
@@ -143,18 +182,18 @@ def test_the_step_in_work_is_named_and_settles_nothing(judge):
 
 
 def test_after_the_last_result_no_step_begins_but_that_of_a_picture(judge):
-    judge(ANSWER + STEP)
+    judge(ANSWER + STEP + DONE)
     assert graded(Options(picture=True)) == ["pass"]
-    with pytest.raises(GraderError, match="unexpected answer: a step after 1 of 1"):
+    with pytest.raises(GraderError, match="unexpected answer: a step after the result"):
         graded()
 
 
 def test_what_a_judge_cannot_do_is_raised(judge, snapshot: SnapshotAssertion):
-    judge(json.dumps(ERROR) + "\n")
+    judge(said(ERROR))
     with pytest.raises(CannotGrade) as caught:
         graded()
     assert text_of(caught.value) == snapshot
-    judge(json.dumps(ERROR | {"exit_code": 4}) + "\n")
+    judge(said(ERROR | {"exit_code": 4}, tag=""))  # of what was asked, it could read nothing
     with pytest.raises(GraderError) as caught:
         graded()
     assert caught.value.exit_code == 4
@@ -176,7 +215,7 @@ def test_what_a_judge_cannot_do_is_raised(judge, snapshot: SnapshotAssertion):
     ids=str,
 )
 def test_a_line_of_any_other_form_is_refused(judge, answer: object, snapshot: SnapshotAssertion):
-    judge(json.dumps(answer) + "\n")
+    judge(said(answer))
     with pytest.raises(GraderError) as caught:
         graded()
     assert text_of(caught.value) == snapshot

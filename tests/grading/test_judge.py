@@ -53,11 +53,11 @@ def test_a_result_stands_without_its_picture(
 
 def test_ctrl_c_before_the_judge_is_ready_ends_it_quietly(capfd: pytest.CaptureFixture[str]):
     reader, writer = os.pipe()
-    started = judge_process._start(writer)
+    started = judge_process._start(writer, None)
     started.send_signal(signal.SIGINT)
     os.close(writer)
     exercise = Exercise(Path(__file__).parents[1] / "courses" / "bad" / "exercises" / "01_copy")
-    started.communicate(requests.write([Request(exercise, exercise.kernel)]))
+    started.communicate(requests.write(Request(exercise, exercise.kernel), "7f"))
     assert started.returncode == judge_process.INTERRUPTED
     assert os.read(reader, 1) == b""
     os.close(reader)

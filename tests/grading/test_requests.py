@@ -38,8 +38,8 @@ REQUEST = Request(ENTRY, Path("/k.py"), ALL_SET, "trace")
 
 def test_a_request_crosses_whole():
     plain = replace(REQUEST, exercise=Exercise(ENTRY.folder), options=Options(), task="grade")
-    sent = requests.write([REQUEST, plain])
-    assert requests.read(sent.splitlines()) == [REQUEST, plain]
+    for request in (REQUEST, plain, replace(plain, task="prepare")):
+        assert requests.read(requests.write(request, "7f")) == ("7f", request)
 
 
 def test_every_option_was_sent_with_another_value_than_its_default():
@@ -51,7 +51,7 @@ def test_every_option_was_sent_with_another_value_than_its_default():
 
 
 def spoilt(**values: object) -> bytes:
-    return json.dumps(json.loads(requests.write([REQUEST])) | values).encode()
+    return json.dumps(json.loads(requests.write(REQUEST, "7f")) | values).encode() + b"\n"
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,8 @@ def spoilt(**values: object) -> bytes:
         spoilt(kind="guess"),
         spoilt(more=1),
         spoilt(entry=1),
+        spoilt(tag=1),
+        requests.write(REQUEST, "7f").rstrip(),  # cut off, or too long
         spoilt(options={"case": None}),
         spoilt(options=requests.as_json(ALL_SET) | {"speedup": 9}),
         spoilt(options=requests.as_json(ALL_SET) | {"case": "nonsense"}),
@@ -70,7 +72,7 @@ def spoilt(**values: object) -> bytes:
 )
 def test_what_is_no_request_is_refused(line: bytes, snapshot: SnapshotAssertion):
     with pytest.raises(GraderError) as caught:
-        requests.read([line])
+        requests.read(line)
     assert text_of(caught.value) == snapshot
 
 
