@@ -29,7 +29,7 @@ LONG = tuple(
     for name in (
         *("trust/test_sizes", "trust/test_bad_input", "grading/steps/test_traffic"),
         *("grading/test_added_steps_and_kinds", "classroom/test_workflows"),
-        *("grading/steps/test_causes", "trust/test_cheats_between_runs"),
+        *("grading/steps/test_causes", "trust/test_cheats_between_runs", "grading/test_warm_judge"),
         *("classroom/test_guide", "trust/test_honest", "backends/test_added_backend"),
         *("backends/numba/test_simulator", "sandbox/test_walls", "doctor/test_doctor"),
         *("authoring/test_verify", "authoring/test_arithmetic_page", "backends/triton/test_liger"),

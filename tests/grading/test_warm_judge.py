@@ -277,11 +277,12 @@ def test_a_judge_is_replaced_after_so_many_requests(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_judge_outlives_the_thread_that_started_it_and_nothing_outlives_its_end(
-    judge: WarmJudge,
+    judge: WarmJudge, monkeypatch: pytest.MonkeyPatch
 ):
     """Linux sends a judge the signal of its parent's death when that thread ends."""
     judge.close()
-    starter = threading.Thread(target=judge.start, args=[request("p01_map")])
+    monkeypatch.setattr(subprocess, "Popen", warm.COLD)  # a forked judge has another parent
+    starter = threading.Thread(target=graded, args=[request("p01_map"), judge])
     starter.start()
     starter.join()
     pid = pid_of(judge)
