@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from grader.cli.loop import session, state
 from grader.cli.loop.judging import JudgeThread
 from grader.cli.loop.state import Change, Loop, Run, Transition, Why
 from grader.grading import Options, Request, WarmJudge
+from grader.grading.answers import Answer
 from grader.model.errors import CannotGrade, GraderError
 from grader.model.outcomes import Status
 
@@ -142,6 +144,31 @@ def test_a_missing_file_is_no_request_to_a_judge(make: Callable[..., Thread]):
     thread.over()
     assert "does not exist" in thread.loop.answers["p01_copy"].error
     assert judge.asked == []
+
+
+def test_a_judge_that_still_starts_is_not_interrupted_before_it_answers(
+    make: Callable[..., Thread],
+):
+    """It would be lost, and with each save during its start the next one would be, too."""
+    interrupted: list[str] = []
+
+    class Starting(Script):
+        def ask(self, request: Request, hear: Callable[[Answer], None]) -> None:
+            assert ready.wait(PATIENCE_S)
+            super().ask(request, hear)
+
+        def interrupt(self) -> None:
+            interrupted.append("interrupted")
+            super().interrupt()
+
+    ready = threading.Event()
+    thread = make(Starting())
+    thread.grade("1")
+    thread.grade("2")
+    assert interrupted == []
+    ready.set()
+    thread.over()
+    assert thread.loop.answers["p01_copy"].result is not None
 
 
 @pytest.mark.slow
