@@ -3,7 +3,8 @@
     python bench/loop_kills.py --rounds 50 --out bench/results/loop_kills.json
 
 Each round starts `grader --plain`, saves kernels, asks for hints, resets and moves on, and sends
-SIGKILL after up to `LONGEST_S` seconds. What the loop had printed must then be remembered.
+SIGKILL up to `LONGEST_S` seconds after the start or after the first verdict. What the loop had
+printed must then be remembered.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ from grader.course import progress
 ROOT = Path(__file__).parents[1]
 NAMES = ("p01_map", "p02_zip", "p03_guard")
 RESET = "p03_guard"  # the exercise that is reset; passes of the others stay
-LONGEST_S = 16.0
-DWELL_S = 8.0  # the most seconds between two saves: a check takes some of them
+LONGEST_S = 4.0  # from the start of the loop, or from its first verdict
+AT_START = 0.4  # the share of kills that come while the loop starts
+PATIENCE_S = 90.0
+VERDICT = re.compile(r"(PASS|FAIL|NOT STARTED|NO VERDICT)  ")
+DWELL_S = 2.5  # the most seconds between two saves: a check takes some of them
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def make_course(folder: Path) -> Path:
 def kill_once(course: Path, draw: random.Random) -> Round:
     """Start the loop, work in it, kill it, and compare what it printed with what it remembers."""
     before = progress.read(course)
-    after_s = draw.uniform(0.3, LONGEST_S)
+    after_s, at_start = draw.uniform(0.3, LONGEST_S), draw.random() < AT_START
     loop = subprocess.Popen(
         [sys.executable, "-m", "grader.cli", "--plain"],
         cwd=course,
@@ -62,14 +66,21 @@ def kill_once(course: Path, draw: random.Random) -> Round:
         text=True,
     )
     worker = threading.Thread(target=_work, args=(course, loop, draw.random()), daemon=True)
+    assert loop.stdout is not None
+    assert loop.stdin is not None
+    lines: list[str] = []
+    reader = threading.Thread(target=lines.extend, args=(loop.stdout,), daemon=True)
+    reader.start()
+    end = time.monotonic() + PATIENCE_S
+    while not at_start and time.monotonic() < end and not any(map(VERDICT.match, lines)):
+        time.sleep(0.02)
     worker.start()
     time.sleep(after_s)
     loop.kill()
-    assert loop.stdout is not None
-    assert loop.stdin is not None
-    printed = loop.stdout.read()
     loop.wait()
+    reader.join()
     worker.join()
+    printed = "".join(lines)
     loop.stdout.close()
     with suppress(BrokenPipeError):
         loop.stdin.close()

@@ -49,7 +49,7 @@ class JudgeThread:
         self._judge, self._post, self._log = judge, post, log
         self._wanted: queue.SimpleQueue[tuple[Run, Request, float] | None] = queue.SimpleQueue()
         self._newest = 0
-        self._passed = False
+        self._passed = self._heard = False  # of the run in work
         self._thread = threading.Thread(target=self._work, daemon=True)
 
     def start(self) -> None:
@@ -62,9 +62,14 @@ class JudgeThread:
         self._wanted.put((run, request, time.monotonic()))
 
     def interrupt(self) -> None:
-        """Give up the run in work."""
+        """Give up the run in work.
+
+        A judge that is still starting answers nothing yet, and would be lost: its first answer is
+        then interrupted.
+        """
         self._newest = 0
-        self._judge.interrupt()
+        if self._heard:
+            self._judge.interrupt()
 
     def close(self, patience_s: float = 2.0) -> None:
         """End the judge and the thread, for which it waits so many seconds."""
@@ -82,7 +87,7 @@ class JudgeThread:
 
     def _answer(self, run: Run, request: Request, asked_at: float) -> None:
         error, advice, crash = "", "", False
-        self._passed = False
+        self._passed = self._heard = False
         try:
             check.must_be_gradable(request)
             self._judge.ask(request, partial(self._hear, run, request, asked_at))
@@ -99,8 +104,8 @@ class JudgeThread:
         self._post(partial(state.over, number=run.number, error=error, advice=advice, crash=crash))
 
     def _hear(self, run: Run, request: Request, asked_at: float, answer: Answer) -> None:
-        number = run.number
-        if number != self._newest:  # given up just before the judge was asked
+        number, self._heard = run.number, True
+        if number != self._newest:  # given up before the first answer
             self._judge.interrupt()
             return
         match answer.kind:

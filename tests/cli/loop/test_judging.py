@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from grader.cli.loop import session, state
 from grader.cli.loop.judging import JudgeThread
 from grader.cli.loop.state import Change, Loop, Run, Transition, Why
 from grader.grading import Options, Request, WarmJudge
+from grader.grading.answers import Answer
+from grader.machine import devices
 from grader.model.errors import CannotGrade, GraderError
 from grader.model.outcomes import Status
 
@@ -26,6 +29,7 @@ class Thread:
 
     def __init__(self, loop: Loop, judge: Script | WarmJudge, log: Callable[[], str]) -> None:
         self.loop, self._posted = loop, queue.Queue[Transition]()
+        self.device = "cpu"
         self.thread = JudgeThread(judge, self._posted.put, log)
         self.thread.start()
 
@@ -37,7 +41,7 @@ class Thread:
         if any(isinstance(one, state.Interrupt) for one in deeds):
             self.thread.interrupt()
         assert self.loop.run is not None
-        request = Request(self.loop.exercise, kernel, Options(device="cpu"))
+        request = Request(self.loop.exercise, kernel, Options(device=self.device))
         self.thread.grade(self.loop.run, request)
         return self.loop.run
 
@@ -144,6 +148,31 @@ def test_a_missing_file_is_no_request_to_a_judge(make: Callable[..., Thread]):
     assert judge.asked == []
 
 
+def test_a_judge_that_still_starts_is_not_interrupted_before_it_answers(
+    make: Callable[..., Thread],
+):
+    """It would be lost, and with each save during its start the next one would be, too."""
+    interrupted: list[str] = []
+
+    class Starting(Script):
+        def ask(self, request: Request, hear: Callable[[Answer], None]) -> None:
+            assert ready.wait(PATIENCE_S)
+            super().ask(request, hear)
+
+        def interrupt(self) -> None:
+            interrupted.append("interrupted")
+            super().interrupt()
+
+    ready = threading.Event()
+    thread = make(Starting())
+    thread.grade("1")
+    thread.grade("2")
+    assert interrupted == []
+    ready.set()
+    thread.over()
+    assert thread.loop.answers["p01_copy"].result is not None
+
+
 @pytest.mark.slow
 def test_a_real_judge_passes_on_each_step_as_it_ends(make: Callable[..., Thread], tmp_path: Path):
     shutil.copytree(ROOT / "puzzles" / "p01_map", tmp_path / "map" / "puzzles" / "p01_map")
@@ -158,3 +187,26 @@ def test_a_real_judge_passes_on_each_step_as_it_ends(make: Callable[..., Thread]
     result = thread.loop.answers["p01_map"].result
     assert result is not None
     assert result.status is Status.PASS
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+@pytest.mark.skipif(not devices.has_driver(), reason="needs a CUDA GPU")
+def test_on_a_gpu_correctness_is_shown_before_speed_is_measured(
+    make: Callable[..., Thread], tmp_path: Path
+):
+    name = "01_vector_add"
+    shutil.copytree(ROOT / "exercises" / name, tmp_path / "add" / "exercises" / name)
+    thread = make(WarmJudge())
+    thread.loop = session.first_loop(tmp_path / "add", None)
+    thread.device = "cuda"
+    thread.grade((ROOT / "solutions" / name / "kernel.py").read_text(encoding="utf-8"))
+    in_work: list[tuple[str, tuple[str, ...]]] = []
+    while thread.loop.run is not None:
+        if (run := thread.next()[0].run) is not None:
+            in_work.append((run.step, tuple(step.name for step in run.ended)))
+    before_speed = next(ended for step, ended in in_work if step == "speed")
+    assert "correctness" in before_speed
+    result = thread.loop.answers[name].result
+    assert result is not None
+    assert result.steps[-1].name == "speed"
