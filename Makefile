@@ -8,6 +8,7 @@
 #   make test-gpu                                the tests that need a GPU
 #   make golden                                  renew all that tests compare output with
 #   make lint                                    ruff and mypy
+#   make docs                                    the documentation site, in build/site
 #   make verify                                  every exercise against right and wrong kernels
 #   make verify MUTANTS=all                      and against every small change to its solution
 #   make verify CHANGED_SINCE=origin/main        only what changed since then, and a sample of the rest
@@ -37,7 +38,7 @@ READY := $(VENV)/.ready-$(EXTRAS)
 # What hardly anything here imports is not compiled beforehand: it is half of all that is installed.
 RARELY := /tests?/|/torch/(_dynamo|_inductor|onnx)/|/(fontTools|mypy|networkx|pip|setuptools|sympy)/
 
-.PHONY: setup check quick test test-gpu golden lint verify redteam redteam-cheats redteam-mutants \
+.PHONY: setup check quick test test-gpu golden lint docs verify redteam redteam-cheats redteam-mutants \
 	redteam-honest redteam-fuzz clean
 
 check: $(READY)
@@ -80,6 +81,16 @@ lint: $(READY)
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
+
+# Warnings are errors, and a link that leads nowhere is one.
+docs: $(VENV)/.ready-site
+	$(VENV)/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site . build/site
+	@echo "open build/site/index.html"
+
+# Whatever EXTRAS is, for Sphinx is needed here alone.
+$(VENV)/.ready-site: $(READY)
+	$(VENV)/bin/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[site]'
+	touch $@
 
 verify: $(READY)
 	$(VENV)/bin/grader verify $(if $(CHANGED_SINCE),--changed-since '$(CHANGED_SINCE)',--all) \
