@@ -27,7 +27,7 @@ def skeleton(exercise: Exercise, spec: BaseSpec) -> str:
     opening = _idea() if puzzle else _why()
     closing = "" if puzzle else f"\n## Sources\n\n{TODO} where this can be read about.\n"
     return (
-        f"# {spec.title}\n\n{opening}\n{_task(name, spec)}\n{_graded(spec)}\n{_hints(spec)}\n"
+        f"# {spec.title}\n\n{opening}\n{_task(name, spec)}\n{_graded(spec)}\n{_hints(name, spec)}\n"
         f"## Common mistakes\n\n{TODO} what goes wrong, one line for each; the files "
         f"`wrong_*.py` are a start.\n{closing}"
     )
@@ -147,11 +147,10 @@ def _gates_of_one(spec: Spec) -> str:
 _TABLES: dict[str, Callable[[Any], str]] = {"counts": _budgets, "speed": _gates}
 
 
-def _hints(spec: BaseSpec) -> str:
-    return "## Hints\n\n" + "".join(
-        f"<details><summary>Hint {number}</summary>\n\n{_filled(hint)}\n</details>\n"
-        for number, hint in enumerate(spec.hints, start=1)
-    )
+def _hints(name: str, spec: BaseSpec) -> str:
+    """Say how many there are: who reads on must not see them."""
+    count = len(spec.hints)
+    return f"## Hints\n\nThere are {count}: `grader hint {name}` shows them one at a time.\n"
 
 
 def _filled(text: str, indent: str = "") -> str:

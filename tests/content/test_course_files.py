@@ -49,9 +49,12 @@ def test_the_lesson_states_the_entry(exercise: Exercise):
 
 
 @each
-def test_the_lesson_has_the_spec_s_hints(exercise: Exercise):
-    said = re.findall(r"<summary>Hint \d+</summary>(.*?)</details>", lesson(exercise), re.DOTALL)
-    assert [words(hint) for hint in said] == [words(hint) for hint in exercise.spec.hints]
+def test_the_lesson_says_how_many_hints_there_are_and_shows_none(exercise: Exercise):
+    """A learner who reads the lesson to its end should not have read the solution."""
+    text, hints = words(lesson(exercise)), exercise.spec.hints
+    command = f"`grader hint {exercise.folder.name}`"
+    assert f"## Hints There are {len(hints)}: {command} shows them one at a time. ##" in text
+    assert not [hint for hint in hints if words(hint) in text]
 
 
 @each
@@ -65,7 +68,7 @@ def test_the_lesson_names_every_argument_and_dtype(exercise: Exercise):
 
 @each
 def test_the_lesson_s_commands_name_the_exercise(exercise: Exercise):
-    commands = re.findall(r"grader (?:show|check|stub) (\w+)", lesson(exercise))
+    commands = re.findall(r"grader (?:show|check|stub|hint) (\w+)", lesson(exercise))
     assert set(commands) == {exercise.folder.name}
 
 
