@@ -1,6 +1,6 @@
 """Settings of the documentation site, which `make docs` builds with Sphinx.
 
-The pages are the files of the repository, where they are. `pages.py` orders them and adds what only
+The pages are the files of the repository, where they are. `spine.py` orders them and adds what only
 the site shows; no exercise is named here.
 """
 
@@ -15,7 +15,7 @@ project = "kernel-grader"
 html_title = "kernel-grader"
 language = "en"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "pages", "docstrings", "flowchart"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "spine", "docstrings", "flowchart", "accessible"]
 root_doc = "README"
 include_patterns = [
     "*.md",

@@ -140,6 +140,7 @@ def test_ci_runs_the_test_command_of_readme():
         ("make redteam-mutants", "bench/mutants.py --out bench/results/mutants_cpu.json"),
         ("make setup EXTRAS=dev,gpu PYTHON=python3.12", "-e '.[dev,gpu]'"),
         ("make test", "python -m pytest"),
+        ("make docs", "--fail-on-warning --keep-going -c docs/site . build/site"),
     ],
 )
 def test_a_make_target_does_what_is_said(line: str, planned: str):
