@@ -59,7 +59,7 @@ test-gpu: $(READY)
 	grep -lr --include='test_*.py' 'mark\.gpu' tests | sort \
 		| xargs -n 1 $(VENV)/bin/python -m pytest -q -m gpu
 
-# Samples of formats, drawings, published schemas, what pages show, and last the snapshots.
+# Samples of formats, drawings, the picture of README, published schemas, what pages show, and last the snapshots.
 golden: export PYTHONPATH := tests
 golden: $(READY)
 	$(VENV)/bin/python tests/reported.py
@@ -72,6 +72,7 @@ golden: $(READY)
 	$(VENV)/bin/python -m grader.model.attempts signed >docs/signed.schema.json
 	$(VENV)/bin/python -m grader.classroom.board.publish >docs/board.schema.json
 	$(VENV)/bin/python tests/pages.py
+	$(VENV)/bin/python tests/picture.py
 	$(VENV)/bin/python tests/course_page.py
 	$(VENV)/bin/python tests/guide.py
 	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
