@@ -52,8 +52,7 @@ def test_the_lesson_states_the_entry(exercise: Exercise):
 def test_the_lesson_says_how_many_hints_there_are_and_shows_none(exercise: Exercise):
     """A learner who reads the lesson to its end should not have read the solution."""
     text, hints = words(lesson(exercise)), exercise.spec.hints
-    command = f"`grader hint {exercise.folder.name}`"
-    assert f"## Hints There are {len(hints)}: {command} shows them one at a time. ##" in text
+    assert re.search(rf"## Hints There are {len(hints)}: [^#]* them one at a time\. ##", text)
     assert not [hint for hint in hints if words(hint) in text]
 
 
