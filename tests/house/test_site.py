@@ -178,6 +178,15 @@ def test_a_link_that_leads_nowhere_fails_the_build(tmp_path: Path):
     assert lost == ["nowhere", "docs/gone.md", "nowhere"]
 
 
+def test_a_flowchart_that_is_not_understood_is_not_drawn_in_part(order: ModuleType):
+    """A line of Mermaid that went unread would be an arrow or a box less on the site alone."""
+    flowchart = importlib.import_module("flowchart")
+    chart = flowchart.parsed(["flowchart LR", '  a["A"]', '  b["B"]', "  a --> b"])
+    assert (dict(chart.boxes), chart.arrows) == ({"a": "A", "b": "B"}, [("a", "b")])
+    with pytest.raises(ValueError, match=r"a -\.-> b"):
+        flowchart.parsed(["flowchart LR", "  a -.-> b"])
+
+
 # -- in a browser
 
 
