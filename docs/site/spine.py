@@ -16,7 +16,10 @@ from grader import backends
 from grader.course import catalog, course_map
 
 # What a learner reads first, in this order; the other pages of docs/ follow by their names.
-LEARNERS = ("first-exercise", "course", "commands", "steps", "measuring", "trust")
+LEARNERS = (
+    *("first-exercise", "course", "learning", "loop", "notebook", "commands", "steps"),
+    *("measuring", "trust"),
+)
 
 
 def contents() -> Iterator[tuple[str, list[str]]]:
