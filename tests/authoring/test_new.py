@@ -200,7 +200,7 @@ def test_a_name_that_is_none(name: str, root: Path):
     ("name", "like", "message", "next_step"),
     [
         ("40_my_op", None, "--like is missing", "Add --like .*: 01_vector_add, 05_swiglu"),
-        ("40_my_op", "05_swigl", "There is no exercise named '05_swigl'", "Did you mean 05_swiglu"),
+        ("40_my_op", "05_swglu", "There is no exercise named '05_swglu'", "Did you mean 05_swiglu"),
         ("40_my_op", "p01", "p01_map is in puzzles/, and 40_my_op", "named p40_my_op"),
         ("p40_my_op", "05", "05_swiglu is in exercises/, and p40_my_op", "like a puzzle"),
         ("05_swiglu", "05", "exercises/05_swiglu exists already", "another name"),

@@ -294,7 +294,9 @@ def test_a_requirement_that_pip_does_not_read_is_refused(root: Path, out: Path):
 def test_the_wheel_holds_what_setuptools_would_pack():
     package = Path(grader.__file__).parent
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    patterns = ["*.py", *options["package-data"]["grader"]]
+    given = options["package-data"]["grader"]
+    # `**/` stands for no folder, too, which fnmatch does not know.
+    patterns = ["*.py", *given, *(one.removeprefix("**/") for one in given)]
     there = [
         path.relative_to(package)
         for path in package.rglob("*")

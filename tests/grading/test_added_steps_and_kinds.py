@@ -114,7 +114,7 @@ def test_the_learners_file_and_its_stub_are_the_kinds(course: Path):
 
 def test_list_and_show_name_the_kind(course: Path):
     listed = command(course, "list").stdout.splitlines()
-    assert [line.split() for line in listed[2:3]] == [["p02_bytes", "Bytes", "quiz", "2"]]
+    assert [line.split() for line in listed[2:3]] == [["○", "p02_bytes", "Bytes", "quiz", "2"]]
     shown = command(course, "show", "p02").stdout
     assert "p02_bytes   Bytes · a quiz · 2 points\n" in shown
     assert "questions\n  read     int\n  written  int\n" in shown
