@@ -1,4 +1,4 @@
-"""What a learner has done is remembered: by several commands at once, and whatever kills them."""
+"""A learner's progress survives several commands at once, and a kill at any moment."""
 
 from __future__ import annotations
 

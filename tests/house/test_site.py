@@ -42,7 +42,7 @@ def build(source: Path, to: Path) -> subprocess.CompletedProcess[str]:
 
 @dataclass
 class Read(HTMLParser):
-    """What the tests look at of a page."""
+    """The parts of a page that tests look at."""
 
     links: list[str] = field(default_factory=list)
     spine: list[str] = field(default_factory=list)

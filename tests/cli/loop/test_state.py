@@ -1,4 +1,4 @@
-"""What a key, a save and an answer of the judge mean for the loop, without anything around it."""
+"""Keys, saves and the judge's answers change the loop's state; nothing is started here."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ PATIENCE_S = 30
 
 
 class Heard:
-    """What a watch has said, in order."""
+    """The words of a watch, in order."""
 
     def __init__(self, poll: bool) -> None:
         self.notes: queue.Queue[str] = queue.Queue()
