@@ -48,3 +48,26 @@ class Opened:
 
     def __call__(self, selector: str) -> playwright.Locator:
         return self.page.locator(selector)
+
+
+class Opener:
+    """Opens pages of a folder."""
+
+    def __init__(self, browser: playwright.Browser, folder: Path) -> None:
+        self._browser, self._folder = browser, folder
+        self._opened: list[Opened] = []
+
+    def __call__(self, name: str, **options: object) -> playwright.Page:
+        self._opened.append(Opened(self._browser, self._folder / name, **options))
+        return self._opened[-1].page
+
+    def closed(self) -> list[str]:
+        """Close all pages, of which none may have complained; return what they asked for.
+
+        Pictures that a page holds itself are left out.
+        """
+        for one in self._opened:
+            one.context.close()
+        assert [text for one in self._opened for text in one.errors] == []
+        asked = [url for one in self._opened for url in one.requests]
+        return [url for url in asked if not url.startswith("data:image/svg")]

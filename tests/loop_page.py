@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from grader.cli.loop import drawing, session, state
+from grader.cli.loop import drawing, session, transitions
 from grader.cli.loop.keys import KEYS
 from grader.cli.loop.state import Loop
 from grader.course.progress import Progress
@@ -61,11 +61,11 @@ def page() -> str:
     """Return the page with its screen and its keys as they are now."""
     result, trace = graded()
     loop = session.first_loop(ROOT, EXERCISE)
-    loop, _ = state.looked(Loop(loop.exercises, EXERCISE, Progress()), "a")
+    loop, _ = transitions.looked(Loop(loop.exercises, EXERCISE, Progress()), "a")
     for transition in (
-        partial(state.graded, number=1, result=result, waited_s=WAITED_S),
-        partial(state.traced, number=1, trace=trace),
-        partial(state.over, number=1),
+        partial(transitions.graded, number=1, result=result, waited_s=WAITED_S),
+        partial(transitions.traced, number=1, trace=trace),
+        partial(transitions.over, number=1),
     ):
         loop, _ = transition(loop)
     rows = "".join(f"| `{drawing.sign_of(key.letter)}` | {key.does} |\n" for key in KEYS)

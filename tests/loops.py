@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reported import ended, step
 
-from grader.cli.loop import session, state
+from grader.cli.loop import session, state, transitions
 from grader.cli.loop.judging import JudgeThread
 from grader.cli.loop.session import Front, Session
 from grader.cli.loop.state import Loop, Transition
@@ -99,7 +99,9 @@ class Script:
 def opened(loop: Loop, judge: Script, front: Front, post: Callable[[Transition], None]) -> Session:
     """Open a session with a scripted judge and a real watch."""
     watch = Watch(
-        lambda: post(state.saved), lambda note: post(partial(state.noted, note=note)), poll=False
+        lambda: post(transitions.saved),
+        lambda note: post(partial(transitions.noted, note=note)),
+        poll=False,
     )
     return Session(loop, JudgeThread(judge, post, lambda: ""), watch, front)
 

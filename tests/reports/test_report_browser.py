@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsing import Opened, launched
+from browsing import Opener, launched
 from learners_results import WRONG, complete
 from traces import missing_mask
 
@@ -46,17 +46,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def show(browser: playwright.Browser, folder: Path) -> Iterator:
     """Opens a page; at the end none may have complained, or asked for anything but a page."""
-    opened: list[Opened] = []
-
-    def open_(name: str, **options: object) -> playwright.Page:
-        opened.append(Opened(browser, folder / name, **options))
-        return opened[-1].page
-
-    yield open_
-    for one in opened:
-        one.context.close()
-    assert [text for one in opened for text in one.errors] == []
-    asked = [url for one in opened for url in one.requests if not url.startswith("data:image/svg")]
+    opener = Opener(browser, folder)
+    yield opener
+    asked = opener.closed()
     assert [url for url in asked if not url.startswith(folder.as_uri())] == []
     assert {Path(url).suffix for url in asked} == {".html"}, "a page holds what it shows"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import publications
 import pytest
-from browsing import Opened, launched
+from browsing import Opener, launched
 from publications import counted, lines, result
 
 from grader import cli
@@ -53,18 +53,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def show(browser: playwright.Browser, folder: Path) -> Iterator:
     """Opens a page; at the end none may have complained, or asked for anything but a page."""
-    opened: list[Opened] = []
-
-    def open_(name: str, **options: object) -> playwright.Page:
-        opened.append(Opened(browser, folder / name, **options))
-        return opened[-1].page
-
-    yield open_
-    for one in opened:
-        one.context.close()
-    assert [text for one in opened for text in one.errors] == []
-    asked = [url for one in opened for url in one.requests]
-    pages = [url for url in asked if not url.startswith("data:image/svg+xml;base64,")]
+    opener = Opener(browser, folder)
+    yield opener
+    pages = opener.closed()
     assert [url for url in pages if not url.startswith(folder.parent.as_uri())] == []
     assert {Path(url).name for url in pages} == {"index.html"}, "a page ships what it shows"
 

@@ -1,6 +1,6 @@
 """The loop that answers each save of a kernel file: full-screen, or line by line.
 
-Decide first, draw last: `state` decides what a key, a save or an answer of the judge means,
+Decide first, draw last: `transitions` decides what a key, a save or an answer of the judge means,
 `session` does it, `drawing` says it, and `screen` and `plain` are the two front ends.
 """
 

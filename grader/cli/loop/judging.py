@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from grader.cli.loop import state
+from grader.cli.loop import transitions
 from grader.cli.loop.state import Run, Transition
 from grader.grading import Request, check
 from grader.model import BrokenExercise, CannotGrade, GraderError, Status, UsageError
@@ -100,8 +100,10 @@ class JudgeThread:
             error, crash = f"{type(raised).__name__}: {raised}", True
         written = self._log()
         if written and not self._passed and not crash:  # such as why there is no picture
-            self._post(partial(state.noted, note=written))
-        self._post(partial(state.over, number=run.number, error=error, advice=advice, crash=crash))
+            self._post(partial(transitions.noted, note=written))
+        self._post(
+            partial(transitions.over, number=run.number, error=error, advice=advice, crash=crash)
+        )
 
     def _hear(self, run: Run, request: Request, asked_at: float, answer: Answer) -> None:
         number, self._heard = run.number, True
@@ -110,11 +112,13 @@ class JudgeThread:
             return
         match answer.kind:
             case "step":
-                self._post(partial(state.began, number=number, step=answer.step, slow=answer.why))
+                self._post(
+                    partial(transitions.began, number=number, step=answer.step, slow=answer.why)
+                )
             case "ended":
-                self._post(partial(state.ended, number=number, step=answer.step))
+                self._post(partial(transitions.ended, number=number, step=answer.step))
             case "trace":
-                self._post(partial(state.traced, number=number, trace=answer.trace))
+                self._post(partial(transitions.traced, number=number, trace=answer.trace))
             case "result":
                 waited_s = time.monotonic() - asked_at
                 notes: list[LintFinding] = []
@@ -124,5 +128,5 @@ class JudgeThread:
 
                     found = authoring.lessons_in(request.kernel, answer.result.kernel.sha256)
                     notes = list(found[:MOST_NOTES])
-                graded = partial(state.graded, number=number, result=answer.result)
+                graded = partial(transitions.graded, number=number, result=answer.result)
                 self._post(partial(graded, waited_s=waited_s, notes=notes))

@@ -17,13 +17,9 @@ from grader.cli.loop.state import (
     Transition,
     View,
     Why,
-    arrive,
-    check_again,
-    noted,
-    opened,
-    sweep,
 )
 from grader.cli.loop.state import Page as Page
+from grader.cli.loop.transitions import arrive, check_again, noted, opened, sweep
 from grader.course.progress import standing_of
 from grader.grading import has_step
 from grader.model import BrokenExercise

@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from grader.cli import say
-from grader.cli.loop import drawing, state
+from grader.cli.loop import drawing, transitions
 from grader.cli.loop.editors import editor
 from grader.cli.loop.keys import KEYS
 from grader.cli.loop.session import Session
@@ -69,7 +69,7 @@ class Plain:
             except UsageError as error:
                 say.show_text(f"{error.message} {error.next_step}")
                 return
-            session.happen(lambda loop: state.arrive(loop, found.name))
+            session.happen(lambda loop: transitions.arrive(loop, found.name))
 
     def show(self, before: Loop, after: Loop) -> None:
         """Print what has changed."""

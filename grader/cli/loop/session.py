@@ -1,4 +1,4 @@
-"""Does what the loop's state decides: files, the judge, the learner's progress."""
+"""Do what the loop's state decides: files, the judge, the learner's progress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from grader.cli.loop import keys, pages, state
+from grader.cli.loop import keys, pages, state, transitions
 from grader.cli.loop.judging import JudgeThread
 from grader.cli.loop.state import Loop, Run, Transition, View, Why
 from grader.cli.loop.watching import Watch
@@ -51,7 +51,7 @@ class Session:
     def start(self) -> None:
         """Start judge and watch, and check the current exercise."""
         self._judge.start()
-        self.happen(lambda loop: state.arrive(loop, loop.current))
+        self.happen(lambda loop: transitions.arrive(loop, loop.current))
 
     def close(self) -> None:
         """End judge and watch."""
@@ -94,8 +94,8 @@ class Session:
                 self._reset(self.loop.named(name))
             case state.Edit(name):
                 note = self._front.edit(self.loop.named(name).kernel)
-                self.happen(lambda loop: state.noted(loop, note))
-                self.happen(state.saved)
+                self.happen(lambda loop: transitions.noted(loop, note))
+                self.happen(transitions.saved)
             case state.Quit():
                 self._front.end()
 
@@ -104,13 +104,13 @@ class Session:
             self._watch.turn_to(exercise.kernel)
             digest = digest_of(exercise)
         except GraderError as error:
-            broken = partial(state.broken, message=error.message, advice=error.next_step)
+            broken = partial(transitions.broken, message=error.message, advice=error.next_step)
             self.happen(broken)
             return
-        self.happen(lambda loop: state.looked(loop, digest))
+        self.happen(lambda loop: transitions.looked(loop, digest))
 
     def _take(self, new: progress.Progress) -> None:
-        self.happen(lambda loop: state.remembered(loop, new))
+        self.happen(lambda loop: transitions.remembered(loop, new))
 
     def _request(self, run: Run) -> Request:
         exercise = self.loop.named(run.name)
@@ -123,23 +123,23 @@ class Session:
             page = pages.make(self.loop, view, self._front.width)
         except GraderError as error:
             note = f"{error.message} {error.next_step}".strip()
-            self.happen(lambda loop: state.noted(loop, note))
+            self.happen(lambda loop: transitions.noted(loop, note))
             return
-        self.happen(lambda loop: state.opened(loop, page))
+        self.happen(lambda loop: transitions.opened(loop, page))
 
     def _reset(self, exercise: Exercise) -> None:
         try:
             done = backups.reset(exercise, kind_of(exercise.any_spec).stub)
         except GraderError as error:
             note = f"{error.message} {error.next_step}".strip()
-            self.happen(lambda loop: state.noted(loop, note))
+            self.happen(lambda loop: transitions.noted(loop, note))
             return
         if done.written:
             self._take(progress.begin_again(exercise.root, exercise.name))
         kept = done.backup and done.backup.relative_to(exercise.root)
         note = f"The stub is written; your version is in {kept}." if kept else "It is the stub."
-        self.happen(state.saved)
-        self.happen(lambda loop: state.noted(loop, note))
+        self.happen(transitions.saved)
+        self.happen(lambda loop: transitions.noted(loop, note))
 
 
 def _work(run: Run | None) -> tuple[int, str] | None:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from grader.cli.loop import session, state
+from grader.cli.loop import session, transitions
 from grader.cli.loop.judging import JudgeThread
 from grader.cli.loop.session import Front, Session
 from grader.cli.loop.state import Loop, Transition
@@ -86,8 +86,8 @@ def opened(
 ) -> Session:
     """Connect a front end with a judge and a watch, none of which is started yet."""
     watch = Watch(
-        lambda: post(state.saved),
-        lambda note: post(lambda loop: state.noted(loop, note)),
+        lambda: post(transitions.saved),
+        lambda note: post(lambda loop: transitions.noted(loop, note)),
         poll,
     )
     return Session(loop, JudgeThread(WarmJudge(output=STDERR), post, log), watch, front)

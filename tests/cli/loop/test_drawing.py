@@ -12,7 +12,7 @@ from loop_page import screen
 from loops import LOADED, after, begun, result
 from syrupy.assertion import SnapshotAssertion
 
-from grader.cli.loop import drawing, keys, pages, session, state
+from grader.cli.loop import drawing, keys, pages, session, state, transitions
 from grader.cli.loop.state import Loop, View
 from grader.course.progress import Standing
 from grader.model.outcomes import Status
@@ -28,15 +28,15 @@ def loop(tmp_path: Path) -> Loop:
 
 def checked(loop: Loop, status: Status, **changes: str) -> Loop:
     done = result(loop.current, status, **changes)
-    graded = partial(state.graded, number=1, result=done, waited_s=0.84)
-    over = partial(state.over, number=1)
-    return after(loop, partial(state.looked, digest="a"), graded, over)[0]
+    graded = partial(transitions.graded, number=1, result=done, waited_s=0.84)
+    over = partial(transitions.over, number=1)
+    return after(loop, partial(transitions.looked, digest="a"), graded, over)[0]
 
 
 def in_work(loop: Loop) -> Loop:
-    ended = partial(state.ended, number=1, step=LOADED)
-    began = partial(state.began, number=1, step="correctness", slow="it is large")
-    return after(loop, partial(state.looked, digest="a"), ended, began)[0]
+    ended = partial(transitions.ended, number=1, step=LOADED)
+    began = partial(transitions.began, number=1, step="correctness", slow="it is large")
+    return after(loop, partial(transitions.looked, digest="a"), ended, began)[0]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -87,8 +87,8 @@ def test_the_list_shows_what_is_done_around_the_cursor(loop: Loop, snapshot: Sna
 
 
 def test_an_error_a_question_a_note_and_the_help(loop: Loop, snapshot: SnapshotAssertion):
-    crash = partial(state.over, number=1, error="The judge ended.", advice="press r")
-    failed, _ = after(loop, partial(state.looked, digest="a"), crash)
+    crash = partial(transitions.over, number=1, error="The judge ended.", advice="press r")
+    failed, _ = after(loop, partial(transitions.looked, digest="a"), crash)
     shown = [
         loop,
         failed,
@@ -115,9 +115,9 @@ def test_pages_are_of_the_current_exercise(loop: Loop, snapshot: SnapshotAsserti
     loop = replace(loop, progress=replace(loop.progress, standings=standings))
     hints = replace(loop, current="01_double")
     shown = [
-        state.opened(loop, pages.make(loop, View.LESSON, 80))[0],
-        state.opened(loop, pages.make(loop, View.DIFF, 80))[0],
-        state.opened(hints, pages.make(hints, View.HINTS, 80))[0],
+        transitions.opened(loop, pages.make(loop, View.LESSON, 80))[0],
+        transitions.opened(loop, pages.make(loop, View.DIFF, 80))[0],
+        transitions.opened(hints, pages.make(hints, View.HINTS, 80))[0],
     ]
     assert "\n\n".join(screen(one, 80, 22) for one in shown) == snapshot
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from loops import Script, begun
 
-from grader.cli.loop import session, state
+from grader.cli.loop import session, state, transitions
 from grader.cli.loop.judging import JudgeThread
 from grader.cli.loop.state import Change, Loop, Run, Transition, Why
 from grader.grading import Options, Request, WarmJudge
@@ -37,7 +37,7 @@ class Thread:
         """Grade a kernel file with this text, as the session does."""
         kernel = self.loop.exercise.kernel
         kernel.write_text(text, encoding="utf-8")
-        self.loop, deeds = state.looked(self.loop, text)
+        self.loop, deeds = transitions.looked(self.loop, text)
         if any(isinstance(one, state.Interrupt) for one in deeds):
             self.thread.interrupt()
         assert self.loop.run is not None
@@ -140,7 +140,7 @@ def test_a_missing_file_is_no_request_to_a_judge(make: Callable[..., Thread]):
     judge = Script()
     thread = make(judge)
     run = Run(1, "p01_copy", Why.SAVED)
-    thread.loop = state.looked(thread.loop, "x")[0]
+    thread.loop = transitions.looked(thread.loop, "x")[0]
     missing = thread.loop.exercise.folder / "gone.py"
     thread.thread.grade(run, Request(thread.loop.exercise, missing, Options(device="cpu")))
     thread.over()

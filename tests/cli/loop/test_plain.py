@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 from syrupy.assertion import SnapshotAssertion
 
-from grader.cli.loop import keys, plain, state
+from grader.cli.loop import keys, plain, state, transitions
 from grader.cli.loop.plain import Plain
 from grader.cli.loop.state import Loop
 from grader.course import progress
@@ -36,15 +36,15 @@ def said(before: Loop, *transitions: state.Transition) -> list[str]:
 
 
 def graded(number: int, name: str, status: Status) -> state.Transition:
-    return partial(state.graded, number=number, result=result(name, status), waited_s=0.8)
+    return partial(transitions.graded, number=number, result=result(name, status), waited_s=0.8)
 
 
 def over(number: int) -> state.Transition:
-    return partial(state.over, number=number)
+    return partial(transitions.over, number=number)
 
 
 def test_a_save_prints_its_report_and_last_the_next_step(loop: Loop, snapshot: SnapshotAssertion):
-    looked = partial(state.looked, digest="a")
+    looked = partial(transitions.looked, digest="a")
     lines = said(loop, looked, graded(1, "p01_copy", Status.FAIL), over(1))
     assert "\n".join(lines) == snapshot
     assert lines[-1].endswith("next: change kernel.py and save; h shows a hint")
@@ -53,10 +53,10 @@ def test_a_save_prints_its_report_and_last_the_next_step(loop: Loop, snapshot: S
 def test_the_check_of_all_prints_a_line_for_each(loop: Loop):
     lines = said(
         loop,
-        state.sweep,
+        transitions.sweep,
         *(graded(1, "p01_copy", Status.PASS), over(1)),
         *(graded(2, "01_double", Status.FAIL), over(2)),
-        *(partial(state.over, number=3, error="The judge ended."),),
+        *(partial(transitions.over, number=3, error="The judge ended."),),
     )
     assert lines == [
         "p01_copy: PASS 3/10",
@@ -67,13 +67,13 @@ def test_the_check_of_all_prints_a_line_for_each(loop: Loop):
 
 
 def test_a_run_that_was_given_up_prints_nothing(loop: Loop):
-    saves = [partial(state.looked, digest=one) for one in "ab"]
+    saves = [partial(transitions.looked, digest=one) for one in "ab"]
     assert said(loop, *saves) == ["checking p01_copy …"] * 2
 
 
 def test_a_question_a_note_a_list_and_another_exercise(loop: Loop, snapshot: SnapshotAssertion):
     press = [partial(keys.press, letter=letter) for letter in ("x", "n", "p", "l")]
-    moved = partial(state.arrive, name="02_row_sum")
+    moved = partial(transitions.arrive, name="02_row_sum")
     assert "\n".join(said(loop, *press, moved)) == snapshot
 
 
@@ -118,9 +118,9 @@ def test_without_a_terminal_no_editor_is_started(tmp_path: Path, monkeypatch: py
 
 
 def test_a_report_is_whole_on_demand(loop: Loop):
-    looked = partial(state.looked, digest="a")
+    looked = partial(transitions.looked, digest="a")
     long = result("p01_copy", Status.FAIL, output="line\n" * 50)
-    done = partial(state.graded, number=1, result=long, waited_s=0.8)
+    done = partial(transitions.graded, number=1, result=long, waited_s=0.8)
     short = "\n".join(said(loop, looked, done, over(1)))
     whole = "\n".join(said(replace(loop, whole=True), looked, done, over(1)))
     assert (short.count("| line"), whole.count("| line")) == (4, 50)

@@ -16,7 +16,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from grader.cli.loop import editors, screen, session, state
+from grader.cli.loop import editors, screen, session, transitions
 from grader.cli.loop.screen import LoopApp
 from grader.course import progress
 from grader.model.errors import GraderError
@@ -163,7 +163,7 @@ def test_a_crash_of_the_judge_is_told_in_one_line_and_the_loop_goes_on(course: P
         kernel = app.session.loop.exercise.kernel
         kernel.write_text("crash\n", encoding="utf-8")
         await shows(app, pilot, "NO VERDICT  The judge ended (exit status -9).")
-        await shows(app, pilot, state.RESTARTED)
+        await shows(app, pilot, transitions.RESTARTED)
         kernel.write_text("wrong\n", encoding="utf-8")
         await shows(app, pilot, "FAIL")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.cli.loop.state import RESTARTED
+from grader.cli.loop.transitions import RESTARTED
 from grader.course import progress
 
 pytestmark = pytest.mark.slow

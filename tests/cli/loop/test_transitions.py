@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from loops import LOADED, after, begun, result
 
-from grader.cli.loop import state
+from grader.cli.loop import state, transitions
 from grader.cli.loop.state import (
-    RESTARTED,
     Choose,
     Grade,
     Interrupt,
@@ -23,6 +22,7 @@ from grader.cli.loop.state import (
     View,
     Why,
 )
+from grader.cli.loop.transitions import RESTARTED
 from grader.model.outcomes import Status
 
 
@@ -32,15 +32,17 @@ def loop(tmp_path: Path) -> Loop:
 
 
 def saved(digest: str | None) -> partial[state.Change]:
-    return partial(state.looked, digest=digest)
+    return partial(transitions.looked, digest=digest)
 
 
 def graded(number: int, name: str, status: Status, digest: str = "a") -> partial[state.Change]:
-    return partial(state.graded, number=number, result=result(name, status, digest), waited_s=1.0)
+    return partial(
+        transitions.graded, number=number, result=result(name, status, digest), waited_s=1.0
+    )
 
 
 def over(number: int, error: str = "", crash: bool = False) -> partial[state.Change]:
-    return partial(state.over, number=number, error=error, crash=crash)
+    return partial(transitions.over, number=number, error=error, crash=crash)
 
 
 def test_a_loop_begins_at_the_first_unfinished_exercise(loop: Loop):
@@ -66,16 +68,16 @@ def test_a_save_while_a_run_is_in_work_gives_it_up(loop: Loop):
 
 
 def test_steps_are_kept_in_the_order_in_which_they_end(loop: Loop):
-    began = partial(state.began, number=1, step="correctness", slow="it is large")
-    loop, _ = after(loop, saved("a"), partial(state.ended, number=1, step=LOADED), began)
+    began = partial(transitions.began, number=1, step="correctness", slow="it is large")
+    loop, _ = after(loop, saved("a"), partial(transitions.ended, number=1, step=LOADED), began)
     assert loop.run is not None
     assert (loop.run.ended, loop.run.step, loop.run.slow) == (
         (LOADED,),
         "correctness",
         "it is large",
     )
-    stale = partial(state.ended, number=7, step=LOADED)
-    assert after(loop, stale, partial(state.began, number=7, step="x", slow=""))[0] == loop
+    stale = partial(transitions.ended, number=7, step=LOADED)
+    assert after(loop, stale, partial(transitions.began, number=7, step="x", slow=""))[0] == loop
 
 
 def test_a_crash_is_tried_once_more_and_then_told(loop: Loop):
@@ -102,13 +104,13 @@ def test_a_missing_file_is_named(loop: Loop):
 
 def test_another_exercise_gives_up_the_run_of_the_one_before(loop: Loop):
     loop, _ = after(loop, saved("a"))
-    loop, deeds = after(loop, partial(state.arrive, name="01_double"))
+    loop, deeds = after(loop, partial(transitions.arrive, name="01_double"))
     assert deeds == [Interrupt(), Choose("01_double"), Look()]
     assert (loop.current, loop.run, dict(loop.digests)) == ("01_double", None, {})
 
 
 def test_all_are_checked_in_their_order_and_counted(loop: Loop):
-    loop, deeds = after(loop, state.sweep)
+    loop, deeds = after(loop, transitions.sweep)
     assert deeds == [Grade(Run(1, "p01_copy", Why.SWEEP))]
     for number, name in enumerate(loop.names, start=1):
         status = Status.PASS if number == 2 else Status.FAIL
@@ -118,7 +120,7 @@ def test_all_are_checked_in_their_order_and_counted(loop: Loop):
 
 
 def test_a_save_goes_before_the_check_of_all_which_then_goes_on(loop: Loop):
-    loop, _ = after(loop, state.sweep, graded(1, "p01_copy", Status.FAIL), over(1))
+    loop, _ = after(loop, transitions.sweep, graded(1, "p01_copy", Status.FAIL), over(1))
     loop, deeds = after(loop, saved("b"))
     assert deeds == [Interrupt(), Grade(Run(3, "p01_copy", Why.SAVED))]
     assert loop.sweep == Sweep(("01_double", "02_row_sum"), passed=0, done=1)
@@ -127,13 +129,13 @@ def test_a_save_goes_before_the_check_of_all_which_then_goes_on(loop: Loop):
 
 
 def test_the_check_of_all_goes_on_after_a_look_at_another_exercise(loop: Loop):
-    loop, _ = after(loop, state.sweep, graded(1, "p01_copy", Status.FAIL), over(1))
-    loop, _ = after(loop, saved("b"), partial(state.arrive, name="01_double"), saved(None))
+    loop, _ = after(loop, transitions.sweep, graded(1, "p01_copy", Status.FAIL), over(1))
+    loop, _ = after(loop, saved("b"), partial(transitions.arrive, name="01_double"), saved(None))
     assert loop.run == Run(4, "01_double", Why.SWEEP), "it would stand still else"
 
 
 def test_a_second_press_stops_the_check_of_all(loop: Loop):
-    loop, deeds = after(loop, state.sweep, state.sweep)
+    loop, deeds = after(loop, transitions.sweep, transitions.sweep)
     assert deeds[1:] == [Interrupt()]
     assert (loop.sweep, loop.run) == (None, None)
 
@@ -141,7 +143,7 @@ def test_a_second_press_stops_the_check_of_all(loop: Loop):
 def test_a_broken_exercise_stops_nothing(loop: Loop):
     loop, deeds = after(
         replace(loop, sweep=Sweep(("02_row_sum",))),
-        partial(state.broken, message="SPEC", advice=""),
+        partial(transitions.broken, message="SPEC", advice=""),
     )
     assert loop.answers["p01_copy"].error == "SPEC"
     assert deeds == [Grade(Run(1, "02_row_sum", Why.SWEEP))]
@@ -149,6 +151,6 @@ def test_a_broken_exercise_stops_nothing(loop: Loop):
 
 def test_reports_and_pages_give_way_to_another_exercise(loop: Loop):
     loop, _ = after(
-        replace(loop, view=View.LIST, asking=True), partial(state.arrive, name="01_double")
+        replace(loop, view=View.LIST, asking=True), partial(transitions.arrive, name="01_double")
     )
     assert (loop.view, loop.asking) == (View.REPORT, False)
