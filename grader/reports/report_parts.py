@@ -24,8 +24,8 @@ from grader.model.verdict import first_problem
 from grader.reports.numbers import number_rows
 from grader.reports.report_absent import absences
 from grader.reports.report_plots import in_bytes, memory_plot, memory_roof_plot, sizes_plot
+from grader.reports.result_plots import plots
 from grader.reports.small_plots import Plot
-from grader.reports.solution_plots import plots
 from grader.reports.step_rows import MARKS, MOST_FRAMES, frame_words
 from grader.reports.text_html import html_of
 from grader.reports.trace_terminal import drawing

@@ -18,8 +18,8 @@ from grader.course import COMMENTARY, Settings
 from grader.model import texts
 from grader.reports import solution_markdown as markdown
 from grader.reports import solution_pages as pages
+from grader.reports.result_plots import plots
 from grader.reports.solution_facts import long_date
-from grader.reports.solution_plots import plots
 
 
 @dataclass(frozen=True)

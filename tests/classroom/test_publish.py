@@ -27,7 +27,7 @@ from grader.model.outcomes import Status
 from grader.model.results import parse_result
 from grader.reports import solution_markdown, solution_pages
 from grader.reports import solutions as pages
-from grader.reports.solution_plots import plots
+from grader.reports.result_plots import plots
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from grader.cli.loop import keys, pages, state, transitions
 from grader.cli.loop.judging import JudgeThread
 from grader.cli.loop.state import Loop, Run, Transition, View, Why
 from grader.cli.loop.watching import Watch
-from grader.course import Exercise, backups, catalog, progress
+from grader.course import Exercise, backups, catalog, history, progress
 from grader.grading import Options, Request, kind_of
 from grader.grading.check import LARGEST_FILE
 from grader.model import GraderError, UsageError
@@ -86,6 +86,8 @@ class Session:
                 self._take(progress.choose(root, name))
             case state.Remember(result):
                 self._take(progress.record(root, result))
+            case state.KeepPicture(trace):
+                history.keep_picture(root / progress.STATE, trace)
             case state.CountHint(name):
                 self._take(progress.hint_shown(root, name))
             case state.Open(view):

@@ -164,6 +164,13 @@ class Remember:
 
 
 @dataclass(frozen=True)
+class KeepPicture:
+    """Keep the picture of a failing case beside its result, for `grader report`."""
+
+    trace: Trace
+
+
+@dataclass(frozen=True)
 class CountHint:
     """Remember that one more hint is shown."""
 
@@ -196,6 +203,18 @@ class Quit:
     """End the loop."""
 
 
-Deed = Look | Grade | Interrupt | Choose | Remember | CountHint | Open | Reset | Edit | Quit
+Deed = (
+    Look
+    | Grade
+    | Interrupt
+    | Choose
+    | Remember
+    | KeepPicture
+    | CountHint
+    | Open
+    | Reset
+    | Edit
+    | Quit
+)
 Change = tuple[Loop, Sequence[Deed]]
 Transition = Callable[[Loop], Change]

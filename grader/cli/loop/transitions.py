@@ -17,6 +17,7 @@ from grader.cli.loop.state import (
     Deed,
     Grade,
     Interrupt,
+    KeepPicture,
     Look,
     Loop,
     Open,
@@ -110,7 +111,7 @@ def traced(loop: Loop, number: int, trace: Trace) -> Change:
     run = loop.run
     if run is None or run.number != number or run.name not in loop.answers:
         return loop, []
-    return _answered(loop, replace(loop.answers[run.name], trace=trace)), []
+    return _answered(loop, replace(loop.answers[run.name], trace=trace)), [KeepPicture(trace)]
 
 
 def over(loop: Loop, number: int, error: str = "", advice: str = "", crash: bool = False) -> Change:

@@ -6,17 +6,19 @@ import io
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from loops import Script, after, begun, opened, result
 from rich.console import RenderableType
 from rich.text import Text
 from syrupy.assertion import SnapshotAssertion
+from traces import missing_mask
 
 from grader.cli.loop import keys, plain, state, transitions
 from grader.cli.loop.plain import Plain
 from grader.cli.loop.state import Loop
-from grader.course import progress
+from grader.course import history, progress
 from grader.model.outcomes import Status
 
 
@@ -125,3 +127,16 @@ def test_a_report_is_whole_on_demand(loop: Loop):
     whole = "\n".join(said(replace(loop, whole=True), looked, done, over(1)))
     assert (short.count("| line"), whole.count("| line")) == (4, 50)
     assert after(loop, looked)[0].run is not None
+
+
+def test_the_picture_of_a_failing_case_is_kept_for_the_report(tmp_path: Path):
+    """`grader report` draws it, as it does after `grader check`."""
+    loop = begun(tmp_path)
+    name, root = loop.current, loop.exercise.root
+    silent = SimpleNamespace(show=lambda before, after: None)
+    session = opened(loop, Script(), silent, lambda transition: None)
+    session.loop = replace(loop, run=state.Run(1, name, state.Why.SAVED), runs=1)
+    trace = missing_mask().model_copy(update={"exercise": name})
+    session.happen(graded(1, name, Status.FAIL))
+    session.happen(partial(transitions.traced, number=1, trace=trace))
+    assert history.read(root / progress.STATE, name).picture == trace
