@@ -248,7 +248,7 @@ def find_root(start: Path | None = None) -> Path:
     raise UsageError(
         f"There is no course here: neither {start} nor a folder above it has exercises/ or "
         "puzzles/.",
-        "Change to the course's folder, or set GRADER_COURSE to it.",
+        "Change to the course's folder, or make one to learn in: `grader init FOLDER`.",
     )
 
 

@@ -100,8 +100,8 @@ def screen_apart() -> Iterator[Callable[[], str]]:
     Yields a function that returns the last line written since its last call.
     """
     before = os.dup(2)
-    screen = open(os.dup(1), "w", encoding="utf-8")  # noqa: SIM115  textual draws there
-    old, sys.__stderr__ = sys.__stderr__, screen  # type: ignore[misc]
+    screen = open(os.dup(1), "w", encoding="utf-8")  # noqa: SIM115  closed below
+    old, sys.__stderr__ = sys.__stderr__, screen  # type: ignore[misc]  # textual draws there
     with tempfile.TemporaryFile() as log:
         os.dup2(log.fileno(), 2)
         try:
