@@ -1,6 +1,7 @@
 """Loads the gradient without a mask for the words.
 
 Rejected at: correctness
+On a GPU: may pass by luck, for memory past the end of the gradient often holds 0 there
 """
 
 import torch
