@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from grader.classroom.intake import archives, repositories
 from grader.classroom.intake.selection import (
     IGNORED,
     Item,
@@ -16,7 +17,7 @@ from grader.classroom.intake.selection import (
     Refused,
     select,
 )
-from grader.classroom.intake.writing import Unpacked
+from grader.classroom.intake.writing import LARGEST_FILE, Unpacked
 
 MOST_ENTRIES = 50_000  # of one submission
 
@@ -37,32 +38,80 @@ def read(place: Path, needs: Needs, work: Path, name: str = "") -> Contents:
     `name` is that of a file without what a learning system puts before it. Raises CannotGrade where
     `work` cannot be written.
     """
+    unpacked = Unpacked(work)
     try:
-        return _of(place, needs, Unpacked(work), name or place.name)
+        return _of(place, needs, unpacked, name or place.name)
     except Nothing:
-        return Contents(missing=True)
+        contents = Contents(missing=True)
     except Refused as error:
-        return Contents(fault=str(error))
+        contents = Contents(fault=str(error))
     except OSError as error:
-        return Contents(fault=f"it cannot be read on this machine: {error.strerror}")
+        contents = Contents(fault=f"it cannot be read on this machine: {error.strerror}")
+    unpacked.remove()
+    return contents
 
 
 def _of(place: Path, needs: Needs, unpacked: Unpacked, name: str) -> Contents:
     if place.is_dir():
-        return _of_folder(place, needs, unpacked)
+        repository = repositories.folder_of(place)
+        if repository is None:
+            return _of_folder(place, needs, unpacked)
+        return _of_repository(place, repository, needs, unpacked)
     if not place.is_file():
         raise Refused("it is neither a folder nor a file")
+    return _of_file(place, needs, unpacked, name)
+
+
+def _of_file(place: Path, needs: Needs, unpacked: Unpacked, name: str) -> Contents:
+    if archives.is_archive(place):
+        return Contents(unpacked.folder, notes=archives.unpack(place, needs, unpacked))
     selection = select([Item(name)], needs)
     unpacked.copy(dict.fromkeys(selection.taken, place))
     return Contents(unpacked.folder, notes=selection.notes)
 
 
+def _of_repository(place: Path, repository: Path, needs: Needs, unpacked: Unpacked) -> Contents:
+    """Take the commit; or the files that lie in the folder if there is no commit to take."""
+    try:
+        notes = repositories.check_out(repository, needs, unpacked)
+    except (Nothing, Refused) as error:
+        if repository == place:
+            raise
+        unpacked.remove()
+        contents = _of_folder(place, needs, unpacked)
+        why = str(error) or "the commit holds no files"
+        notes = (f"the files in the folder count, not a commit: {why}", *contents.notes)
+        return replace(contents, notes=notes)
+    return Contents(unpacked.folder, notes=(*notes, *_changed(place, unpacked.folder)))
+
+
+def _changed(place: Path, committed: Path) -> Iterator[str]:
+    """Yield a note for each file that lies in a repository otherwise than it was committed."""
+    for path in sorted(committed.rglob("*.py")):
+        name = path.relative_to(committed)
+        own = place / name
+        if own.is_file() and _lines(own) != _lines(path):
+            yield f"{name} was changed after the commit: the commit counts"
+
+
+def _lines(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(LARGEST_FILE).replace(b"\r\n", b"\n")
+
+
 def _of_folder(folder: Path, needs: Needs, unpacked: Unpacked) -> Contents:
-    """Leave a folder where it is if it holds the course's, and copy kernel files alone."""
+    """Leave a folder where it is if it holds the course's; else take what it holds instead."""
     if any(os.path.lexists(folder / shelf / name) for shelf, name in needs.places):
         return Contents(folder)
     items = list(_walk(folder))
-    selection = select(items, needs)
+    try:
+        selection = select(items, needs)
+    except Refused:
+        files = (item.name for item in items if item.kind is Kind.FILE)
+        packed = [name for name in files if name.casefold().endswith(archives.SUFFIXES)]
+        if len(packed) != 1:
+            raise
+        return _of_file(folder / packed[0], needs, unpacked, packed[0])
     if selection.prefix is not None:
         return Contents(folder / selection.prefix)
     unpacked.copy({path: folder / item.name for path, item in selection.taken.items()})

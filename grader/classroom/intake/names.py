@@ -1,4 +1,4 @@
-"""Whose is it? A submission's name, as people, GitHub, Canvas and Moodle write it, finds a student.
+"""Find the student of a submission by its name, as people, GitHub, Canvas and Moodle write it.
 
 A name that fits several students finds none of them: a guess would grade one student's work as
 another's.
@@ -12,14 +12,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from grader.classroom.intake import tables
+from grader.classroom.intake import archives, tables
 from grader.classroom.intake.records import Student
 from grader.model import login_of
 
-SUFFIXES = (
-    *(".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".txz", ".tbz2", ".tbz", ".tar", ".zip"),
-    *(".7z", ".rar", ".git", ".py"),
-)
+SUFFIXES = (*archives.SUFFIXES, ".git", ".py")
 # Canvas: `lovelaceada_LATE_1234_5678_kernel.py`; the numbers are the user's and the file's.
 _CANVAS = re.compile(r"(?P<who>[^_]+)(?P<late>_LATE)?_(?P<user>\d+)_(?P<file>\d+)_(?P<name>.+)")
 # Moodle: `Ada Lovelace_123456_assignsubmission_file_`, a folder or the beginning of a file's name.

@@ -27,6 +27,7 @@ class Kind(StrEnum):
     """The kind of an entry, as a note says it."""
 
     FILE = "a file"
+    FOLDER = "a folder"
     LINK = "a link"
     OTHER = "no plain file"
 
@@ -37,6 +38,7 @@ class Item:
 
     name: str
     kind: Kind = Kind.FILE
+    number: int = 0  # in the source's own list
 
 
 class Refused(Exception):
@@ -95,6 +97,8 @@ def select(items: Iterable[Item], needs: Needs) -> Selection:
     prefix = _prefix(found, needs)
     wanted = _lone(found, needs) if prefix is None else _within(prefix, found, needs)
     taken, odd = _plain_files(wanted)
+    if not any(len(path.parts) == _DEPTH for path in taken):
+        raise Refused("; ".join(odd) or f"it holds no files as {needs.shown}kernel.py")
     return Selection(taken, prefix, (*odd, *notes))
 
 
@@ -106,6 +110,8 @@ def _named(items: Iterable[Item]) -> tuple[_Found, list[str]]:
     found: _Found = []
     unsafe = []
     for item in items:
+        if item.kind is Kind.FOLDER:
+            continue
         name = item.name.replace("\\", "/")
         parts = [part for part in name.split("/") if part not in ("", ".")]
         if name.startswith("/") or _DRIVE.match(name) or not all(map(_is_safe, parts)):

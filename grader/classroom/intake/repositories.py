@@ -1,0 +1,192 @@
+"""Git repositories from anybody: the course's files of the commit that HEAD names.
+
+A repository is a program: its configuration can name commands as hooks, filters, transports and
+file system monitors. git never reads it here. It reads the objects alone, from an empty repository
+of ours, and prints files as they are stored: no attribute changes them.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from grader.classroom.intake import git_refs
+from grader.classroom.intake.selection import Item, Kind, Needs, Refused, select
+from grader.classroom.intake.writing import LARGEST_FILE, MOST_BYTES, Unpacked
+from grader.model import CannotGrade
+
+MOST_OBJECTS = 300_000  # files below objects/
+MOST_LISTED = 16 << 20  # bytes of the list of a commit's files
+# What one git may use of a processor, and of memory. A few kilobytes can keep it busy for years.
+_SECONDS, _KIB = 60, 4 << 20
+_LIMITED = ("sh", "-c", f'ulimit -t {_SECONDS} && ulimit -v {_KIB} && exec "$@"', "sh")
+_SHA1_DIGITS = 40
+_CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n"
+_SHA256 = "[extensions]\n\tobjectformat = sha256\n"
+_LINK_MODE = b"120000"
+_LISTED = re.compile(
+    rb"(?P<mode>\d+) (?P<type>\w+) (?P<hash>[0-9a-f]+) +(?P<size>\d+|-)\t(?P<name>.+)", re.DOTALL
+)
+_HEADER = 200  # bytes before and behind a file in what git prints, at most
+_BLOB = re.compile(rb"[0-9a-f]+ blob (\d+)\n")
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A file of a commit, by its hash; git says that it has `size` bytes."""
+
+    hash: str
+    size: int
+
+
+def folder_of(place: Path) -> Path | None:
+    """Return the folder with a repository's own files, or None where `place` is no repository.
+
+    A link or a file named `.git` may lead anywhere, and is not followed.
+    """
+    inner = place / ".git"
+    candidates = (place,) if inner.is_symlink() else (inner, place)
+    for folder in candidates:
+        if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
+            return folder
+    return None
+
+
+def check_out(repository: Path, needs: Needs, unpacked: Unpacked) -> tuple[str, ...]:
+    """Write the course's files of the commit that HEAD names, and return notes on them.
+
+    Raises Refused, selection.Nothing, CannotGrade where git is missing or files cannot be written,
+    and OSError where the repository cannot be read.
+    """
+    _require_plain(repository / "objects")
+    commit, notes = git_refs.commit(repository)
+    with tempfile.TemporaryDirectory(prefix="grader-intake-") as empty:
+        git = _git(Path(empty), repository / "objects", commit)
+        listed = _listed(_output(git, ("ls-tree", "-r", "-l", "-z", commit), MOST_LISTED))
+        selection = select((item for item, _ in listed), needs)
+        blobs = {path: listed[item.number][1] for path, item in selection.taken.items()}
+        for path, content in _contents(git, blobs):
+            unpacked.write(path, io.BytesIO(content))
+    return (f"commit {commit[:12]}", *notes, *selection.notes)
+
+
+def _require_plain(objects: Path) -> None:
+    """Raise Refused for objects that are somewhere else: they may be another student's."""
+    count = 0
+    for parent, folders, files in os.walk(objects):
+        count += len(files)
+        if count > MOST_OBJECTS:
+            raise Refused(f"its repository has more than {MOST_OBJECTS:,} files: it needs `git gc`")
+        for name in (*folders, *files):
+            mode = os.lstat(os.path.join(parent, name)).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise Refused("its repository holds links among its objects")
+    borrowed = (objects / "info" / name for name in ("alternates", "http-alternates"))
+    if objects.is_symlink() or any(path.exists() for path in borrowed):
+        raise Refused("its repository borrows objects of another one: it needs a full `git clone`")
+
+
+@dataclass(frozen=True)
+class _Git:
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def _git(empty: Path, objects: Path, commit: str) -> _Git:
+    """Return git on an empty repository of ours, with the objects of another.
+
+    Raises CannotGrade where git is not installed.
+    """
+    git = shutil.which("git")
+    if git is None:
+        raise CannotGrade(
+            "A git repository was handed in, and git is not installed.",
+            "Install git, then run the command again.",
+        )
+    is_sha1 = len(commit) == _SHA1_DIGITS
+    config = _CONFIG.format(version=0 if is_sha1 else 1) + ("" if is_sha1 else _SHA256)
+    (empty / "config").write_text(config)
+    (empty / "HEAD").write_text("ref: refs/heads/main\n")
+    (empty / "refs").mkdir()
+    return _Git(
+        (*_LIMITED, git, "-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
+        {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(empty),
+            "GIT_DIR": str(empty),
+            "GIT_OBJECT_DIRECTORY": str(objects.resolve()),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+            "LC_ALL": "C",
+        },
+    )
+
+
+def _output(git: _Git, arguments: tuple[str, ...], most: int, typed: bytes = b"") -> bytes:
+    """Return what git prints. Raises Refused where it fails, or prints more than `most` bytes."""
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(typed)
+        stdin.seek(0)
+        process = subprocess.Popen(
+            (*git.command, *arguments),
+            env=git.environment,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        with process:
+            assert process.stdout is not None
+            output = process.stdout.read(most + 1)
+            if len(output) > most:
+                process.kill()
+                raise Refused("its repository is too large")
+    if process.returncode:
+        raise Refused("its repository is damaged: git cannot read it")
+    return output
+
+
+def _listed(output: bytes) -> list[tuple[Item, Blob]]:
+    """Return the files of a commit. Other repositories within it are left out."""
+    found: list[tuple[Item, Blob]] = []
+    for line in output.split(b"\0"):
+        entry = _LISTED.fullmatch(line)
+        if entry is None or entry["type"] != b"blob":
+            continue
+        if entry["size"] == b"-":
+            raise Refused("its repository is not complete: it needs a full `git clone`")
+        kind = Kind.LINK if entry["mode"] == _LINK_MODE else Kind.FILE
+        item = Item(os.fsdecode(entry["name"]), kind, len(found))
+        found.append((item, Blob(entry["hash"].decode(), int(entry["size"]))))
+    return found
+
+
+def _contents(
+    git: _Git, blobs: Mapping[PurePosixPath, Blob]
+) -> Iterator[tuple[PurePosixPath, bytes]]:
+    for path, blob in blobs.items():
+        if blob.size > LARGEST_FILE:
+            raise Refused(f"{path} has more than {LARGEST_FILE:,} bytes")
+    size = sum(blob.size for blob in blobs.values())
+    if size > MOST_BYTES:
+        raise Refused(f"its files have more than {MOST_BYTES:,} bytes")
+    typed = "".join(f"{blob.hash}\n" for blob in blobs.values()).encode()
+    output = _output(git, ("cat-file", "--batch"), size + _HEADER * len(blobs), typed)
+    at = 0
+    for path in blobs:
+        heading = _BLOB.match(output, at)
+        if heading is None:
+            raise Refused("its repository is not complete: it needs a full `git clone`")
+        end = heading.end() + int(heading[1])
+        yield path, output[heading.end() : end]
+        at = end + 1  # behind a line feed
