@@ -75,9 +75,18 @@ def _naming(student: Student) -> list[str]:
     return [value for heading, value in headings if tables.key_of(heading).endswith(_NAMING)]
 
 
-def matches(names: Sequence[str], students: Sequence[Student]) -> list[Match]:
+def person(known: Directory, facts: Mapping[str, str]) -> tuple[Student, ...]:
+    """Return the students that a learning system means by an `email`, a `sid` or a `name`."""
+    for key in (login_of(facts.get("email", "")), login_of(facts.get("sid", ""))):
+        if key in known.logins:
+            return (known.logins[key],)
+        if len(students := known.ids.get(key, ())) == 1:
+            return students
+    return known.names.get(_plain(facts.get("name", "")), ())
+
+
+def matches(names: Sequence[str], known: Directory) -> list[Match]:
     """Return the match of each name, in order."""
-    known = directory(students)
     found = [_match(name, known) for name in names]
     # GitHub's `assignment-login` fits several students where one login ends with another. The
     # assignment is the one that the other names begin with.

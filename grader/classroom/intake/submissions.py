@@ -1,7 +1,7 @@
 """The submissions of a class: each found, matched with its student, and read.
 
-The time of a submission is what `submitted.csv` says. Times of files are not used: they are those
-of the download.
+The time of a submission is what `submitted.csv` says, or else Gradescope's export. Times of files
+are not used, for they are those of the download; nor are those of commits, which students choose.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import hashlib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.classroom.intake import contents, names, tables
+from grader.classroom.intake import contents, gradescope, names, tables
 from grader.classroom.intake.contents import Contents
+from grader.classroom.intake.gradescope import Exported
 from grader.classroom.intake.names import Match
 from grader.classroom.intake.records import HandedIn, Intake, Roster, Student
 from grader.classroom.intake.selection import MOST_NAMED, Needs, needs_of
@@ -24,7 +25,10 @@ from grader.model import UsageError, login_of, quoted, texts, time_key
 
 TIMES = "submitted.csv"
 # What is no submission, though it lies among them.
-NOT_HANDED_IN = {TIMES, "__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git", ".gitignore"}
+NOT_HANDED_IN = {
+    *(TIMES, gradescope.FILE),
+    *("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git", ".gitignore"),
+}
 LONGEST_SLUG = 40  # characters of a login in the name of a folder
 _TIME_COLUMNS = ("time", "submittedat", "submitted", "date")
 _KEY_COLUMNS = ("login", "username", "student", "submission", "file")
@@ -47,24 +51,38 @@ def take_in(submissions: Path, roster: Roster, exercises: Sequence[Exercise], wo
     where it is. Raises UsageError if `submissions` is no folder, and CannotGrade if `work` cannot
     be written; a submission that cannot be read raises nothing.
     """
-    places = _listed(submissions)
-    problems = list(roster.problems)
+    places, problems = _listed(submissions), list(roster.problems)
+    known = names.directory(roster.students)
     times = _times(submissions / TIMES, problems)
-    found = names.matches([place.name for place in places], roster.students)
+    exported = gradescope.exported(submissions, known)
     by_team: dict[str, list[Candidate]] = defaultdict(list)
     strangers = []
-    for place, match in zip(places, found, strict=True):
-        if len(match.students) != 1:
-            strangers.append(_stranger(place.name, match.students))
-            continue
-        student = match.students[0]
-        when = times.get(login_of(place.name)) or times.get(login_of(student.login)) or ""
-        by_team[_team(student)].append(Candidate(place, match, when, student))
+    matches = names.matches([place.name for place in places], known)
+    for place, match in zip(places, matches, strict=True):
+        export = exported.get(place.name)
+        candidates = _candidates(place, match, export, times)
+        for one in candidates:
+            by_team[_team(one.student)].append(one)
+        if not candidates:
+            strangers.append(_stranger(place.name, match.students, export))
     reader = _Reader(needs_of(exercises), work)
     handed_in = tuple(
         _handed_in(one, by_team.get(_team(one), ()), reader) for one in roster.students
     )
     return Intake(handed_in, tuple(strangers), tuple(problems))
+
+
+def _candidates(
+    place: Path, match: Match, export: Exported | None, times: Mapping[str, str]
+) -> list[Candidate]:
+    """Return the submission for its student, or for each that Gradescope names; or nothing."""
+    students: tuple[Student, ...] = match.students if len(match.students) == 1 else ()
+    if export is not None:
+        students = export.students
+    when = times.get(login_of(place.name)) or (export.submitted_at if export else "")
+    return [
+        Candidate(place, match, when or times.get(login_of(one.login), ""), one) for one in students
+    ]
 
 
 class _Reader:
@@ -127,8 +145,11 @@ def _team(student: Student) -> str:
     return f"group {login_of(student.group)}" if student.group else login_of(student.login)
 
 
-def _stranger(name: str, students: Sequence[Student]) -> str:
+def _stranger(name: str, students: Sequence[Student], export: Exported | None) -> str:
     shown = quoted(name, 100)
+    if export is not None:
+        people = ", ".join(map(quoted, export.unknown)) or "nobody"
+        return f"{shown} is of {people} by {gradescope.FILE}, and the roster has no such student"
     if not students:
         return f"{shown} is of nobody on the roster: name it after its student's login"
     fitting = ", ".join(quoted(student.login) for student in students[:MOST_NAMED])
