@@ -146,6 +146,10 @@ def _members(path: Path) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
                 if number == MOST_ENTRIES:
                     raise Refused(f"it has more than {MOST_ENTRIES:,} entries")
                 yield archive, member
+        if stream.last != bytes(tarfile.BLOCKSIZE):  # where it is damaged, tarfile just ends
+            raise Refused("it is a damaged archive (its end is missing)")
+        while stream.read(_SKIP):  # checksums are at the end, and so does a cut file end too early
+            pass
 
 
 def _of_tar(member: tarfile.TarInfo, number: int) -> Item:
@@ -167,6 +171,7 @@ class _Forward:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._at = 0
+        self.last = b""
 
     def tell(self) -> int:
         return self._at
@@ -181,7 +186,7 @@ class _Forward:
     def read(self, size: int) -> bytes:
         if not 0 <= size <= LARGEST_READ:
             raise Refused("it is a damaged archive (a header in it is too long)")
-        content = self._stream.read(size)
+        self.last = content = self._stream.read(size)
         self._at += len(content)
         if self._at > MOST_STREAM:
             raise Refused(f"it unpacks to more than {MOST_STREAM:,} bytes")

@@ -32,19 +32,9 @@ _SHA1_DIGITS = 40
 _CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n"
 _SHA256 = "[extensions]\n\tobjectformat = sha256\n"
 _LINK_MODE = b"120000"
-_LISTED = re.compile(
-    rb"(?P<mode>\d+) (?P<type>\w+) (?P<hash>[0-9a-f]+) +(?P<size>\d+|-)\t(?P<name>.+)", re.DOTALL
-)
-_HEADER = 200  # bytes before and behind a file in what git prints, at most
-_BLOB = re.compile(rb"[0-9a-f]+ blob (\d+)\n")
-
-
-@dataclass(frozen=True)
-class Blob:
-    """A file of a commit, by its hash; git says that it has `size` bytes."""
-
-    hash: str
-    size: int
+_LISTED = re.compile(rb"(?P<mode>\d+) (?P<type>\w+) (?P<hash>[0-9a-f]+)\t(?P<name>.+)", re.DOTALL)
+_SIZE = re.compile(rb"[0-9a-f]+ blob (\d+)\n")
+_HEADING = 200  # bytes before and behind a file in what git prints, at most
 
 
 def folder_of(place: Path) -> Path | None:
@@ -70,10 +60,10 @@ def check_out(repository: Path, needs: Needs, unpacked: Unpacked) -> tuple[str, 
     commit, notes = git_refs.commit(repository)
     with tempfile.TemporaryDirectory(prefix="grader-intake-") as empty:
         git = _git(Path(empty), repository / "objects", commit)
-        listed = _listed(_output(git, ("ls-tree", "-r", "-l", "-z", commit), MOST_LISTED))
+        listed = _listed(_output(git, ("ls-tree", "-r", "-z", commit), MOST_LISTED))
         selection = select((item for item, _ in listed), needs)
-        blobs = {path: listed[item.number][1] for path, item in selection.taken.items()}
-        for path, content in _contents(git, blobs):
+        hashes = {path: listed[item.number][1] for path, item in selection.taken.items()}
+        for path, content in _contents(git, hashes):
             unpacked.write(path, io.BytesIO(content))
     return (f"commit {commit[:12]}", *notes, *selection.notes)
 
@@ -156,37 +146,43 @@ def _output(git: _Git, arguments: tuple[str, ...], most: int, typed: bytes = b""
     return output
 
 
-def _listed(output: bytes) -> list[tuple[Item, Blob]]:
-    """Return the files of a commit. Other repositories within it are left out."""
-    found: list[tuple[Item, Blob]] = []
+def _listed(output: bytes) -> list[tuple[Item, bytes]]:
+    """Return the files of a commit and their hashes, less other repositories within it."""
+    found: list[tuple[Item, bytes]] = []
     for line in output.split(b"\0"):
         entry = _LISTED.fullmatch(line)
-        if entry is None or entry["type"] != b"blob":
-            continue
-        if entry["size"] == b"-":
-            raise Refused("its repository is not complete: it needs a full `git clone`")
-        kind = Kind.LINK if entry["mode"] == _LINK_MODE else Kind.FILE
-        item = Item(os.fsdecode(entry["name"]), kind, len(found))
-        found.append((item, Blob(entry["hash"].decode(), int(entry["size"]))))
+        if entry is not None and entry["type"] == b"blob":
+            kind = Kind.LINK if entry["mode"] == _LINK_MODE else Kind.FILE
+            found.append((Item(os.fsdecode(entry["name"]), kind, len(found)), entry["hash"]))
     return found
 
 
 def _contents(
-    git: _Git, blobs: Mapping[PurePosixPath, Blob]
+    git: _Git, hashes: Mapping[PurePosixPath, bytes]
 ) -> Iterator[tuple[PurePosixPath, bytes]]:
-    for path, blob in blobs.items():
-        if blob.size > LARGEST_FILE:
+    """Yield files with their bytes, after git has said how many these are."""
+    typed = b"".join(one + b"\n" for one in hashes.values())
+    size, at = 0, 0
+    headings = _output(git, ("cat-file", "--batch-check"), _HEADING * len(hashes), typed)
+    for path in hashes:
+        heading = _heading(headings, at)
+        at = heading.end()
+        if int(heading[1]) > LARGEST_FILE:
             raise Refused(f"{path} has more than {LARGEST_FILE:,} bytes")
-    size = sum(blob.size for blob in blobs.values())
+        size += int(heading[1])
     if size > MOST_BYTES:
         raise Refused(f"its files have more than {MOST_BYTES:,} bytes")
-    typed = "".join(f"{blob.hash}\n" for blob in blobs.values()).encode()
-    output = _output(git, ("cat-file", "--batch"), size + _HEADER * len(blobs), typed)
+    output = _output(git, ("cat-file", "--batch"), size + _HEADING * len(hashes), typed)
     at = 0
-    for path in blobs:
-        heading = _BLOB.match(output, at)
-        if heading is None:
-            raise Refused("its repository is not complete: it needs a full `git clone`")
-        end = heading.end() + int(heading[1])
-        yield path, output[heading.end() : end]
-        at = end + 1  # behind a line feed
+    for path in hashes:
+        heading = _heading(output, at)
+        at = heading.end() + int(heading[1])
+        yield path, output[heading.end() : at]
+        at += 1  # a line feed
+
+
+def _heading(output: bytes, at: int) -> re.Match[bytes]:
+    found = _SIZE.match(output, at)
+    if found is None:
+        raise Refused("its repository is not complete: it needs a full `git clone`")
+    return found

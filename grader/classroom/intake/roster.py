@@ -126,6 +126,6 @@ def _oddities(raw: str, login: str, named: Mapping[str, str]) -> Iterator[str]:
     if login.startswith(_FORMULA):
         yield f"the login {shown} begins like a spreadsheet's formula"
     if "/" in login or login in (".", ".."):
-        yield f"the login {shown} is no name of a file"
+        yield f"the login {shown} cannot name a file"
     if (due := named.get("due", "")) and not time_key(due):
         yield f"the extension of {shown}, {quoted(due)}, is no time in ISO 8601, and is ignored"

@@ -176,7 +176,8 @@ def _lone(found: _Found, needs: Needs) -> _Found:
     A file named after an exercise is of that one. Another is of the only one that is graded.
     """
     by_name = {exercise.folder.name: exercise for exercise in needs.meant}
-    files = [(path, item) for path, item in found if path.suffix in (".py", ".cu")]
+    # In the folder of an exercise that the course does not have, a file is of that one.
+    files = [(p, item) for p, item in found if p.suffix == ".py" and not {*SHELVES} & {*p.parts}]
     named = [(by_name[p.stem], item) for p, item in files if p.stem in by_name]
     if not named and len(needs.meant) == 1:
         only = needs.meant[0]
