@@ -25,9 +25,9 @@ from grader.model import CannotGrade
 
 MOST_OBJECTS = 300_000  # files below objects/
 MOST_LISTED = 16 << 20  # bytes of the list of a commit's files
-# What one git may use of a processor, and of memory. A few kilobytes can keep it busy for years.
-_SECONDS, _KIB = 60, 4 << 20
-_LIMITED = ("sh", "-c", f'ulimit -t {_SECONDS} && ulimit -v {_KIB} && exec "$@"', "sh")
+# A repository of a few kilobytes can keep git busy for years.
+MOST_SECONDS, MOST_KIB = 60, 4 << 20  # of a processor, and of memory, for one call
+_LIMITED = ("sh", "-c", f'ulimit -t {MOST_SECONDS} && ulimit -v {MOST_KIB} && exec "$@"', "sh")
 _SHA1_DIGITS = 40
 _CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n"
 _SHA256 = "[extensions]\n\tobjectformat = sha256\n"

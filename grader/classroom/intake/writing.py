@@ -42,7 +42,7 @@ class Unpacked:
         except OSError as error:
             raise CannotGrade(
                 f"The submissions cannot be unpacked into {self.folder.parent}: {error.strerror}.",
-                "Make room there, or name a folder on another disk; then run the command again.",
+                "Free space there, or name a folder on another disk; then run the command again.",
             ) from None
 
     def _save(self, place: Path, content: bytes) -> None:
