@@ -100,8 +100,12 @@ def _lines(path: Path) -> bytes:
 
 
 def _of_folder(folder: Path, needs: Needs, unpacked: Unpacked) -> Contents:
-    """Leave a folder where it is if it holds the course's; else take what it holds instead."""
-    if any(os.path.lexists(folder / shelf / name) for shelf, name in needs.places):
+    """Leave a folder where it is if it holds the course's; else take what it holds instead.
+
+    It is copied if no report could show its path: the judge would not take a kernel from there.
+    """
+    stays = str(folder).isprintable()
+    if stays and any(os.path.lexists(folder / shelf / name) for shelf, name in needs.places):
         return Contents(folder)
     items = list(_walk(folder))
     try:
@@ -112,7 +116,7 @@ def _of_folder(folder: Path, needs: Needs, unpacked: Unpacked) -> Contents:
         if len(packed) != 1:
             raise
         return _of_file(folder / packed[0], needs, unpacked, packed[0])
-    if selection.prefix is not None:
+    if stays and selection.prefix is not None:
         return Contents(folder / selection.prefix)
     unpacked.copy({path: folder / item.name for path, item in selection.taken.items()})
     return Contents(unpacked.folder, notes=selection.notes)

@@ -18,9 +18,14 @@ from grader.model import login_of
 
 SUFFIXES = (*archives.SUFFIXES, ".git", ".py")
 # Canvas: `lovelaceada_LATE_1234_5678_kernel.py`; the numbers are the user's and the file's.
-_CANVAS = re.compile(r"(?P<who>[^_]+)(?P<late>_LATE)?_(?P<user>\d+)_(?P<file>\d+)_(?P<name>.+)")
+# A stranger chose the file's own name: it is not searched for logins.
+_CANVAS = re.compile(
+    r"(?P<who>[^_]+)(?P<late>_LATE)?_(?P<user>\d+)_(?P<file>\d+)_(?P<name>.+)", re.S
+)
 # Moodle: `Ada Lovelace_123456_assignsubmission_file_`, a folder or the beginning of a file's name.
-_MOODLE = re.compile(r"(?P<who>.+?)_(?P<user>\d+)_assignsubmission_file(?:_(?P<name>.*))?")
+_MOODLE = re.compile(
+    r"(?P<who>.+?)_(?P<user>\d+)_assignsubmission_file(?:_(?P<name>.*))?", re.DOTALL
+)
 # Ends of the headings, by `tables.key_of`, of columns that name a student. A column of points or
 # years does not.
 _NAMING = (

@@ -73,6 +73,13 @@ def test_a_login_is_found_before_a_longer_name_that_ends_with_another():
     assert match("x-ada", students=both)[0].students == (both[0],)
 
 
+@pytest.mark.parametrize(
+    "entry", ["somebody_1_2_kernels-ada.zip", "Somebody_1_assignsubmission_file_kernels-ada.zip"]
+)
+def test_a_stranger_s_file_is_nobody_s_whatever_the_stranger_named_it(entry: str):
+    assert match(entry)[0].students == ()
+
+
 def test_canvas_says_what_a_file_was_named_and_which_came_later():
     first, second = match("lovelaceadaking_1_20_kernel.py", "lovelaceadaking_1_300_kernel-1.py")
     assert (first.name, second.name) == ("kernel.py", "kernel-1.py")

@@ -162,6 +162,16 @@ def test_an_archive_in_the_folder_of_a_learning_system_is_unpacked(tmp_path: Pat
     assert ada.folder is not None
 
 
+@pytest.mark.parametrize("name", ["A\nL", "A\udcffL"], ids=["line-feed", "not-utf-8"])
+def test_a_folder_that_no_report_could_name_is_copied(name: str, tmp_path: Path):
+    """The judge takes no kernel whose path is not printable: that is not the student's fault."""
+    fill(tmp_path / "in" / f"{name}_1_assignsubmission_file_", GOOD)
+    [ada] = taken(tmp_path, Student("ada", "A L"))
+    assert ada.folder is not None
+    assert str(ada.folder).isprintable()
+    assert (ada.folder / KERNEL).read_bytes() == GOOD[KERNEL]
+
+
 def test_a_folder_that_cannot_be_read_is_no_empty_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -341,4 +351,5 @@ def test_for_any_pile_every_student_has_one_record_and_nothing_is_written_outsid
         for one in intake.handed_in:
             assert [bool(one.folder), one.missing, bool(one.fault)].count(True) == 1
             if one.folder is not None:
+                assert str(one.folder).isprintable()
                 plan([DOUBLE], one.folder)  # raises for a folder that it does not accept
