@@ -17,6 +17,8 @@ from grader.classroom.intake.writing import LARGEST_FILE
 from grader.course import catalog
 from grader.model.errors import CannotGrade
 
+pytestmark = pytest.mark.slow
+
 SMALL = Path(__file__).parents[2] / "courses" / "small"
 NEEDS = needs_of(catalog.exercises(SMALL))
 KERNEL, OTHER = "exercises/01_double/kernel.py", "exercises/02_row_sum/kernel.py"

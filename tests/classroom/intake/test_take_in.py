@@ -25,6 +25,8 @@ from grader.model import login_of
 from grader.model.errors import CannotGrade, UsageError
 from grader.model.outcomes import Status
 
+pytestmark = pytest.mark.slow
+
 SMALL = Path(__file__).parents[2] / "courses" / "small"
 DOUBLE, *_ = DOUBLE_AND_SUM = [catalog.find(SMALL, name) for name in ("01_double", "02_row_sum")]
 KERNEL, OTHER = "exercises/01_double/kernel.py", "exercises/02_row_sum/kernel.py"
