@@ -294,6 +294,7 @@ def _hooked(submissions: Path, trace: Path) -> None:
         git(folder, "config", name, str(program))
     git(folder, "config", "core.hooksPath", str(folder / ".git" / "hooks"))
     # A missing object would be fetched, by a transport that is a command.
+    git(folder, "config", "core.repositoryFormatVersion", "1")
     git(folder, "config", "extensions.partialClone", "origin")
     git(folder, "config", "remote.origin.url", f"ext::{program}")
     git(folder, "config", "remote.origin.promisor", "true")

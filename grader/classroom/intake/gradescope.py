@@ -71,8 +71,10 @@ def _of(facts: list[re.Match[str]], known: Directory) -> Exported:
     for fact in facts:
         value = fact["value"].strip().strip("'\"")
         if fact["key"] == "created_at":
+            if fact["new"]:
+                continue  # of a part of the submission
             written = _TIME.match(value)
-            time = time or (time_key("".join(_iso(written))) if written else "")
+            time = time_key("".join(_iso(written))) if written else ""
             continue
         if fact["new"] == "- " or not people:
             people.append({})

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from grader.classroom.intake import git_refs
 from grader.classroom.intake.selection import Item, Kind, Needs, Refused, select
-from grader.classroom.intake.writing import LARGEST_FILE, MOST_BYTES, Unpacked
+from grader.classroom.intake.writing import MOST_BYTES, Unpacked
 from grader.model import CannotGrade
 
 MOST_OBJECTS = 300_000  # files below objects/
@@ -164,11 +164,9 @@ def _contents(
     typed = b"".join(one + b"\n" for one in hashes.values())
     size, at = 0, 0
     headings = _output(git, ("cat-file", "--batch-check"), _HEADING * len(hashes), typed)
-    for path in hashes:
+    for _ in hashes:
         heading = _heading(headings, at)
         at = heading.end()
-        if int(heading[1]) > LARGEST_FILE:
-            raise Refused(f"{path} has more than {LARGEST_FILE:,} bytes")
         size += int(heading[1])
     if size > MOST_BYTES:
         raise Refused(f"its files have more than {MOST_BYTES:,} bytes")

@@ -167,6 +167,7 @@ def test_an_object_that_is_missing_is_not_fetched(tmp_path: Path):
     repository(tmp_path / "theirs", GOOD)
     place = bare(tmp_path / "theirs")
     for key, value in {
+        "core.repositoryFormatVersion": "1",
         "extensions.partialClone": "origin",
         "remote.origin.promisor": "true",
         "remote.origin.url": f"ext::touch {trace}",
@@ -183,6 +184,9 @@ def test_an_object_that_is_missing_is_not_fetched(tmp_path: Path):
     (place / "objects" / blob[:2] / blob[2:]).unlink()
     assert read(place).fault
     assert not trace.exists()
+    # The trap works: git run in the repository falls into it.
+    subprocess.run(["git", "cat-file", "-p", blob], cwd=place, capture_output=True, check=False)
+    assert trace.exists()
 
 
 def test_a_damaged_repository_is_a_fault(theirs: Path):
@@ -215,11 +219,20 @@ def test_a_tree_without_end_is_refused(tmp_path: Path):
     assert "too large" in read(folder).fault
 
 
-def test_a_large_file_is_refused_before_git_prints_it(theirs: Path):
+def test_a_large_file_is_refused(theirs: Path):
     fill(theirs, {OTHER: bytes(LARGEST_FILE + 1)})
     git(theirs, "add", "--all")
     git(theirs, "commit", "--quiet", "--message", "Large")
     assert OTHER in read(bare(theirs)).fault
+
+
+def test_large_files_are_refused_together_before_git_prints_them(
+    theirs: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(repositories, "MOST_BYTES", len(GOOD[KERNEL]))
+    assert read(bare(theirs)).folder
+    monkeypatch.setattr(repositories, "MOST_BYTES", len(GOOD[KERNEL]) - 1)
+    assert "its files" in read(theirs.with_name("bare.git")).fault
 
 
 def test_git_that_is_not_installed_is_no_fault_of_the_student(

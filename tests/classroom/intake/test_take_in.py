@@ -234,9 +234,11 @@ submission_11:
   - :name: Alan T
     :sid: '200'
     :email: alan@example.org
-  :created_at: 2026-11-20 11:00:00.000000000 +01:00
   :results:
     :created_at: 2020-01-01 00:00:00 Z
+  :created_at: 2026-11-20 11:00:00.000000000 +01:00
+  :history:
+  - :created_at: 2020-01-01 00:00:00 Z
 submission_12:
   :submitters:
   - :name: Nobody
