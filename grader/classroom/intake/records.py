@@ -17,7 +17,7 @@ class Student:
     section: str = ""
     group: str = ""
     due: str = ""  # this student's own deadline, ISO 8601; empty for the class's
-    ids: Mapping[str, str] = field(default_factory=dict)  # further columns, by their heading
+    ids: Mapping[str, str] = field(default_factory=dict, hash=False)  # further columns, by heading
 
 
 @dataclass(frozen=True)
