@@ -21,6 +21,11 @@ from .ci_systems import System as System
 from .ci_targets import Target as Target
 from .ci_targets import plan as plan
 from .gradescope import autograder_zip as autograder_zip
+from .intake.records import HandedIn as HandedIn
+from .intake.records import Intake as Intake
+from .intake.records import Roster as Roster
+from .intake.roster import read_roster as read_roster
+from .intake.submissions import take_in as take_in
 from .publish.evidence import Evidence as Evidence
 from .publish.evidence import started as started
 from .publish.folder import Shown as Shown

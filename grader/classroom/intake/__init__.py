@@ -1,0 +1,1 @@
+"""A class's roster and a pile of submissions become one record for each student."""
