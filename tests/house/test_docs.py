@@ -387,9 +387,13 @@ def test_what_liars_gain_under_other_bounds_is_said_as_it_was_measured():
     assert max(gain for liar, gain in product.items() if liar not in above) < 0.01
     corrected = rows["03_product", "only_the_calls"]["raised"]
     assert f"claims {corrected:.0f} times less than the judge's clock shows" in page
-    (latency,) = gains("04_one_row").values()
-    assert f"one was tried, and gained {100 * latency:+.2f} %" in page
-    assert len(record["bound_liars"]["left"]) == 5
+    latency = gains("04_one_row")
+    together = latency.pop("one_launch_for_all")
+    assert len(latency) == 5
+    least, most = (f"{100 * gain:+.0f}" for gain in (min(latency.values()), max(latency.values())))
+    assert f"The figures of five lie between {least} % and {most} % of" in page
+    assert f"`one_launch_for_all` gained a factor of {1 + together:.1f}" in page
+    assert record["bound_liars"]["left"] == []
     assert f"took {record['duration']['slowest_s']:.1f} s." in page
 
 
@@ -442,8 +446,8 @@ def test_what_red_team_and_honest_corpus_came_to_was_measured():
     cuda = json.loads((folder / "honest_cuda_h100.json").read_text())
     in_cuda = [one for one in cuda["kernels"] if one["runs"]]
     (slow,) = (one["kernel"] for one in in_cuda if one["too_slow"])
-    assert (len(in_cuda), cuda["rejected"], slow) == (5, 0, "cuda/01_vector_add/clusters")
-    assert "Five were judged on an H100" in text
+    assert (cuda["rejected"], slow) == (0, "cuda/01_vector_add/clusters")
+    assert f"{len(in_cuda)} of {len(cuda['kernels'])} were judged on an H100" in text
     there = json.loads((folder / "honest_h200.json").read_text())
     corpus = {
         f"{path.parent.name}/{path.stem}"
