@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -133,6 +134,8 @@ class LoopApp(App[None]):
             self.query_one("#middle").scroll_home(animate=False)
 
     def _tick(self) -> None:
+        if not self.is_headless and not os.isatty(0):
+            self.end()  # a terminal that vanished without a signal, as of a program that drove it
         loop = self.session.loop
         if drawing.own_run(loop) is not None:
             bottom = drawing.bottom(loop, self.width, self.session.elapsed_s)

@@ -29,26 +29,34 @@ LEFT_SCREEN = "\x1b[?1049l"
 COLOUR = re.compile(r"\x1b\[(?:[\d;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[\d;]*)?m")
 
 
+def loop_on_terminal(
+    course: Path, size: tuple[int, int], **variables: str
+) -> tuple[subprocess.Popen[bytes], int]:
+    """Start the loop; return it, and our end of its terminal, which sends it no signals."""
+    ours, theirs = pty.openpty()
+    width, height = size
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+    unset = ("NO_COLOR", "GRADER_COURSE", "COLUMNS", "LINES", "VISUAL")
+    own = {name: text for name, text in os.environ.items() if name not in unset}
+    loop = subprocess.Popen(
+        [sys.executable, "-m", "grader.cli"],
+        cwd=course,
+        env=own | {"TERM": "xterm-256color", **variables},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    return loop, ours
+
+
 class Terminal:
     """A process on a pseudo-terminal, and all that it has written there."""
 
     def __init__(self, course: Path, size: tuple[int, int], **variables: str) -> None:
-        ours, theirs = pty.openpty()
-        width, height = size
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-        unset = ("NO_COLOR", "GRADER_COURSE", "COLUMNS", "LINES", "VISUAL")
-        own = {name: text for name, text in os.environ.items() if name not in unset}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "grader.cli"],
-            cwd=course,
-            env=own | {"TERM": "xterm-256color", **variables},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-        )
-        os.close(theirs)
-        self._ours, self.written = ours, ""
+        self.process, self._ours = loop_on_terminal(course, size, **variables)
+        self.written = ""
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -151,3 +159,13 @@ def test_a_killed_judge_is_started_again_and_a_signal_leaves_the_terminal_whole(
     assert terminal.ended() == 0
     assert LEFT_SCREEN in terminal.written
     assert not COLOUR.search(whole + terminal.written)
+
+
+def test_a_loop_whose_terminal_vanished_ends(course: Path):
+    """Left behind by a program that was killed, it went on and took a quarter of a core."""
+    loop, ours = loop_on_terminal(course, (80, 24))
+    written = b""
+    while b"p01_map" not in written:
+        written += os.read(ours, 1 << 16)
+    os.close(ours)
+    assert isinstance(loop.wait(PATIENCE_S), int)
