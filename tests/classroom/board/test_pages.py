@@ -361,7 +361,7 @@ def test_puzzles_and_exercises_are_counted():
             assert who(row) == one.title
             assert bool(row.all("a")) == (one.exercise in boards)
             assert row.one("td", class_="share").text == f"{one.solved}of {len(site.standings)}"
-            assert row.one("td", class_="tries").text == str(one.tried)
+            assert row.one("td", class_="handed").text == str(one.tried)
     tally = site.tallies[2]
     sentence = f"{tally.solved} of {tally.tried} students who handed it in solved it."
     assert sentence in exercise(site).text
@@ -390,7 +390,7 @@ def test_what_is_empty_says_so():
     assert "No results yet" in read(pages(sites.nothing())["index.html"]).text
     assert "Nobody has handed in a result yet" in exercise(sites.nothing()).text
     page = exercise(sites.unverified())
-    assert "Nobody is ranked yet: only results that a trusted run made rank." in page.text
+    assert "Nobody is ranked yet: only results that a trusted run made on a GPU rank." in page.text
     assert [cell.text for cell in page.all("td", class_="rank")] == ["–"] * 4
     bare = sites.nothing()
     bare = replace(bare, boards=tuple(replace(board, rows=()) for board in bare.boards))
