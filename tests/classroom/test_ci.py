@@ -623,7 +623,7 @@ def test_a_file_that_is_missing_ran_nowhere(root: Path, judge, capsys):
     [
         (Status.PASS, 0, 0),
         (Status.FAIL, 1, 0),
-        (Status.NOT_STARTED, 1, 0),
+        (Status.NOT_STARTED, 0, 0),
         (Status.CANNOT_GRADE, 3, 3),
         (Status.ERROR, 4, 4),
         (Status.UNFINISHED, 4, 4),
@@ -633,6 +633,17 @@ def test_exit_zero_forgives_learners_only(status: Status, code: int, with_zero: 
     graded = [reported.PASSED, reported.ended(status)]
     assert ci.exit_code(graded, exit_zero=False) == code
     assert ci.exit_code(graded, exit_zero=True) == with_zero
+
+
+def test_what_is_not_started_fails_a_build_only_on_request():
+    """A new repository's first push was red, with 27 failures that nobody had made."""
+    fresh = [reported.not_started(), reported.ended(Status.NOT_STARTED)]
+    assert ci.exit_code(fresh) == 0
+    assert ci.exit_code(fresh, require_started=True) == 1
+    assert ci.exit_code(fresh, exit_zero=True, require_started=True) == 0
+    assert ci.exit_code([*fresh, reported.wrong("x")]) == 1
+    assert ci.exit_code([*fresh, reported.ended(Status.ERROR)]) == 4
+    assert ci.exit_code([]) == 4, "without any result the grader is broken"
 
 
 # -- the command
@@ -711,11 +722,28 @@ def test_gitlab_gets_its_two_files(root: Path, judge, monkeypatch):
     assert "GRADER_SCORE=21" in (root / "grader.env").read_text()
 
 
+def test_a_build_with_stubs_is_green_unless_all_must_be_started(
+    root: Path, judge, monkeypatch, capsys
+):
+    judge(lambda request: reported.not_started(exercise=request.exercise.name))
+    monkeypatch.setenv("GITLAB_CI", "true")
+    assert cli.main(["ci"]) == 0
+    junit = (root / "grader-junit.xml").read_text()
+    assert 'failures="0"' in junit
+    assert junit.count("<skipped") >= 3
+    assert "GRADER_STATUS=not_started\n" in (root / "grader.env").read_text()
+    assert cli.main(["ci", "--require-started"]) == 1
+    assert 'failures="3"' in (root / "grader-junit.xml").read_text()
+    variables = (root / "grader.env").read_text()
+    assert "GRADER_STATUS=fail\n" in variables
+    assert "GRADER_NOT_STARTED=3\n" in variables
+
+
 def test_autolabs_line_is_the_last(root: Path, judge):
     judge(failing)
     done = grader_ci(root, {}, "--report", "autolab", "01", "--device", "cpu")
     assert json.loads(done.stdout.splitlines()[-1]) == {"scores": {"01_double": 0}}
-    assert done.returncode == 1
+    assert done.returncode == 0, "it is not started"
 
 
 def test_gradescope_gets_its_file(root: Path, handed_in: Path, judge, monkeypatch, tmp_path: Path):

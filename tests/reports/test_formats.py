@@ -231,13 +231,29 @@ def test_steps_that_all_passed_make_no_pass_of_another_status(status: Status):
     one = [reported.attempt(result)]
     suite = ElementTree.fromstring(junit.document(one)).find("testsuite")
     assert suite is not None
-    assert int(suite.attrib["failures"]) + int(suite.attrib["errors"]) == 1
+    told = ("skipped",) if status is Status.NOT_STARTED else ("failures", "errors")
+    skips = 1 if status is Status.NOT_STARTED else 0  # speed is skipped on a CPU, too
+    assert sum(int(suite.attrib[count]) for count in told) == 1 + skips
     assert "GRADER_STATUS=pass" not in gitlab.dotenv(one)
     assert "✅" not in github.summary(one, "x")
     (test,) = json.loads(gradescope.document(one))["tests"]
     assert test.get("status") != "passed"
     made = classroom50.document(one, reported.IDENTITY, "", "")
     assert made is None or json.loads(made)["tests"][0]["passed"] is False
+
+
+def test_what_is_not_started_is_counted_and_no_failure_by_default():
+    made = [reported.attempt(reported.not_started()), reported.attempt(reported.PASSED)]
+    assert "<failure" not in junit.document(made)
+    assert junit.document(made, require_started=True).count("<failure") == 1
+    assert "GRADER_STATUS=pass" in gitlab.dotenv(made)
+    assert "GRADER_NOT_STARTED=1" in gitlab.dotenv(made)
+    assert "GRADER_STATUS=fail" in gitlab.dotenv(made, require_started=True)
+    assert "GRADER_STATUS=not_started" in gitlab.dotenv(made[:1])
+    assert github.commands(made) == "::notice title=grader::7 of 20 points, 1 not started\n"
+    assert "::error" in github.commands(made, require_started=True)
+    wrong = reported.attempt(reported.wrong("x"))
+    assert "GRADER_STATUS=fail" in gitlab.dotenv([*made, wrong])
 
 
 @pytest.mark.parametrize("status", facts.FAULTS)
@@ -308,7 +324,9 @@ def test_junit_is_well_formed_and_counts_what_it_holds(made: list[Attempt]):
             assert set(case.attrib) == {"classname", "name", "time"}
             assert [child.tag for child in case] in ([], *([tag] for tag in kinds.values()))
         passed = not (suite.findall("testcase/failure") or suite.findall("testcase/error"))
-        assert passed == (one.result.status is Status.PASS)
+        assert passed == (one.result.status in (Status.PASS, Status.NOT_STARTED))
+        if one.result.status is Status.NOT_STARTED:
+            assert suite.findall("testcase/skipped")
 
 
 @few
@@ -403,7 +421,7 @@ def test_json_formats_are_json_and_keep_their_contracts(made: list[Attempt]):
     for text in (records.result_lines(made), records.attempt_lines(made)):
         assert len([json.loads(one) for one in text.split("\n")[:-1]]) == len(made)
     for pair in gitlab.dotenv(made).splitlines():
-        assert re.fullmatch(r"GRADER_[A-Z_]+=(\d+|pass|fail|not_graded)", pair)
+        assert re.fullmatch(r"GRADER_[A-Z_]+=(\d+|pass|fail|not_graded|not_started)", pair)
 
 
 def test_prairielearn_stays_under_its_limit():
