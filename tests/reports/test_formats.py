@@ -26,6 +26,7 @@ from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Frame
 from grader.reports.formats import (
     autolab,
+    blackboard,
     canvas,
     classroom50,
     facts,
@@ -33,6 +34,7 @@ from grader.reports.formats import (
     gitlab,
     gradescope,
     junit,
+    moodle,
     prairielearn,
     records,
     tables,
@@ -169,7 +171,7 @@ def test_a_format_is_what_its_golden_file_says(name: str):
 def test_every_format_has_a_golden_file():
     there = {path.name for path in reported.GOLDEN.iterdir()}
     assert there == set(GOLDEN)
-    for name in (*FORMATS, "canvas"):
+    for name in (*FORMATS, "canvas", "moodle", "blackboard"):
         assert any(re.match(rf"{name}[-.]", file) for file in there), name
 
 
@@ -580,6 +582,72 @@ def test_what_is_no_gradebook_is_refused(book: str):
         canvas.fill(book, reported.a_class())
 
 
+# -- Blackboard and Moodle
+
+BLACKBOARD = reported.OF_BLACKBOARD.read_text(encoding="utf-8")
+
+
+def test_blackboard_gets_the_students_and_columns_that_it_has_and_no_others():
+    made = [reported.attempt(reported.timed(), "GRACE"), reported.attempt(reported.timed(), "eve")]
+    filled = blackboard.fill(BLACKBOARD, made)
+    (row,) = csv.DictReader(io.StringIO(filled.text))
+    assert row == {"Username": "grace", "01_double [Total Pts: 20 Score] |480002": "20"}
+    assert (filled.cells, filled.unknown_students, filled.unknown_exercises) == (1, ("eve",), ())
+
+
+def test_a_file_with_tabs_stays_one():
+    """As Blackboard recommends it, with the ending .xls."""
+    tabs = BLACKBOARD.replace('","', '"\t"')
+    text = blackboard.fill(tabs, [reported.attempt(reported.timed(), "ada")]).text
+    assert text == '"Username"\t"01_double [Total Pts: 20 Score] |480002"\r\n"Ada"\t"20"\r\n'
+
+
+def test_blackboard_gets_no_zero_for_a_fault_of_ours():
+    made = [
+        reported.attempt(reported.timed(), "ada", 1),
+        reported.attempt(reported.noisy(exercise="03_copy"), "ada", 2),
+    ]
+    rows = list(csv.reader(io.StringIO(blackboard.fill(BLACKBOARD, made, "All kernels").text)))
+    assert rows[1] == ["Ada", "20", "", ""]
+
+
+@pytest.mark.parametrize("book", ["", "a,b\n1,2\n", "Last Name,User\nx,y\n"])
+def test_what_blackboard_did_not_download_is_refused(book: str):
+    with pytest.raises(UsageError, match="no file that Blackboard downloaded"):
+        blackboard.fill(book, reported.a_class())
+
+
+def test_blackboard_does_not_choose_among_columns():
+    twice = '"Username","01_double [Total Pts: 5 Score] |1","01_double [Total Pts: 9 Score] |2"\n'
+    with pytest.raises(UsageError, match="2 columns named '01_double'"):
+        blackboard.fill(twice, reported.a_class())
+    with pytest.raises(UsageError, match="has no column 'Sum'"):
+        blackboard.fill(BLACKBOARD, reported.a_class(), "Sum")
+    with pytest.raises(UsageError, match="belongs to an exercise"):
+        blackboard.fill(BLACKBOARD, reported.a_class(), "01_double")
+
+
+@pytest.mark.parametrize(
+    ("logins", "by", "title"),
+    [
+        (("ada@x.org", "bob@x.org"), None, "Email address"),
+        (("ada@x.org", "bob"), None, "Username"),
+        (("1001", "1002"), moodle.Identity.IDNUMBER, "ID number"),
+    ],
+)
+def test_moodle_finds_students_by_the_field_that_logins_are(logins, by, title: str):
+    made = [reported.attempt(reported.timed(), login) for login in logins]
+    rows = list(csv.reader(io.StringIO(moodle.document(made, by))))
+    assert rows == [[title, "01_double"], *([login, "10"] for login in logins)]
+
+
+@few
+@given(classes)
+def test_no_cell_of_a_gradebook_is_a_formula(made: list[Attempt]):
+    for row in csv.reader(io.StringIO(moodle.document(made, total="Sum"))):
+        assert not any(cell.startswith(("=", "+", "@", "\t", "\r")) for cell in row)
+
+
 # -- asking for formats
 
 
@@ -601,4 +669,4 @@ def test_what_only_export_makes_is_said_to_be_its():
     assert set(Exported) - set(FORMATS) == set(OF_A_CLASS)
     with pytest.raises(UsageError) as caught:
         Report.parse("canvas")
-    assert "`grader export` makes canvas and gradescope-zip" in caught.value.next_step
+    assert "makes canvas, moodle, blackboard and gradescope-zip" in caught.value.next_step

@@ -87,7 +87,7 @@ class Report:
             raise UsageError(
                 f"There is no format of reports named {name!r}.",
                 f"Use one of {', '.join(FORMATS)}; `grader export` makes "
-                f"{' and '.join(OF_A_CLASS)}.",
+                f"{', '.join(OF_A_CLASS[:-1])} and {OF_A_CLASS[-1]}.",
             )
         if equals and not path:
             raise UsageError(f"--report {text!r} names no file.", f"Give --report {name}=FILE.")
@@ -157,7 +157,7 @@ def _classroom50(
     return [Document(path, text)]
 
 
-OF_A_CLASS = ("canvas", "gradescope-zip")  # made only by `grader export`
+OF_A_CLASS = ("canvas", "moodle", "blackboard", "gradescope-zip")  # made only by `grader export`
 FORMATS: dict[str, Format] = {
     "result": Format(_text(records.result_lines)),
     "attempt": Format(_text(records.attempt_lines)),
