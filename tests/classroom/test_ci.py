@@ -432,6 +432,97 @@ def test_a_folder_without_any_exercise_is_no_submission(root: Path, tmp_path: Pa
     assert len(ci_targets.plan(exercises[:1], wrong)) == 1, "what is missing in a right one is a 0"
 
 
+# -- a lone kernel file
+
+KERNEL = "def {}(x, out):\n    out.copy_(x)\n"
+
+
+def lone(tmp_path: Path, *files: str, text: str = "x = 1\n") -> Path:
+    folder = tmp_path / "lone"
+    folder.mkdir()
+    for name in files:
+        (folder / name).write_text(text)
+    return folder
+
+
+def uploaded(root: Path, folder: Path, *names: str) -> dict[str, ci_targets.Target]:
+    exercises = [one for one in catalog.exercises(root) if not names or one.name in names]
+    targets = ci_targets.plan(exercises, folder, System.GRADESCOPE)
+    return {target.exercise.name: target for target in targets}
+
+
+def test_a_lone_kernel_is_of_the_only_exercise(root: Path, tmp_path: Path):
+    """Dragged into Gradescope it was a file that is missing, and 0 points."""
+    folder = lone(tmp_path, "my solution.py", text="this is no Python")
+    (target,) = uploaded(root, folder, "01_double").values()
+    assert (target.kernel, target.refused) == (folder / "my solution.py", None)
+    assert target.shown == "my solution.py"
+    assert target.notes == ("my solution.py is graded as 01_double",)
+
+
+def test_a_lone_kernel_is_of_the_exercise_whose_function_it_defines(root: Path, tmp_path: Path):
+    folder = lone(tmp_path, "kernel.py", "notes.py", text=KERNEL.format("row_sum"))
+    targets = uploaded(root, folder)
+    assert targets["02_row_sum"].kernel == folder / "kernel.py"
+    note = "kernel.py is graded as 02_row_sum: it defines row_sum"
+    assert targets["02_row_sum"].notes == (note,)
+    missing = "There is no exercises/01_double/kernel.py in what was handed in."
+    assert targets["01_double"].refused == (Status.NOT_STARTED, missing)
+    assert ci_targets.plan(catalog.exercises(root), folder)[2].refused is None, "a trusted run, too"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (KERNEL.format("double") + KERNEL.format("row_sum"), "may be of 01_double or 02_row_sum: "),
+        (KERNEL.format("other"), "kernel.py defines the function of no exercise."),
+        ("def double(:\n", "kernel.py defines the function of no exercise."),
+        ("(" * 100_000, "kernel.py defines the function of no exercise."),
+        ("class double:\n    def row_sum(self): pass\n", "defines the function of no exercise."),
+    ],
+    ids=["two", "none", "no Python", "deep", "a method"],
+)
+def test_what_may_be_of_any_exercise_is_of_none_and_what_to_upload_is_said(
+    root: Path, tmp_path: Path, text: str, why: str
+):
+    folder = lone(tmp_path, "kernel.py", text=text)
+    status, said = uploaded(root, folder)["01_double"].refused
+    assert status is Status.NOT_STARTED
+    assert why in said
+    upload = (
+        "Upload the folder exercises/ in a zip file, or one kernel file with its function double."
+    )
+    assert said.endswith(upload)
+    with pytest.raises(UsageError, match="holds none of the course's exercises") as told:
+        ci_targets.plan(catalog.exercises(root), folder)
+    assert why in told.value.message
+
+
+def test_several_files_and_links_are_no_lone_kernel(root: Path, tmp_path: Path):
+    folder = lone(tmp_path, "a.py", "b.py")
+    assert "2 kernel files beside each other" in uploaded(root, folder)["01_double"].refused[1]
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "kernel.py").symlink_to(root / "exercises/01_double/kernel.py")
+    assert uploaded(root, linked, "01_double")["01_double"].refused[0] is Status.NOT_STARTED
+
+
+def test_a_lone_kernel_dragged_into_gradescope_is_graded(
+    root: Path, judge, monkeypatch, tmp_path: Path
+):
+    asked = judge(passing)
+    autograder = tmp_path / "autograder"
+    (autograder / "results").mkdir(parents=True)
+    (autograder / "submission_metadata.json").write_text(json.dumps(METADATA))
+    monkeypatch.setattr(ci_systems, "AUTOGRADER", autograder)
+    folder = lone(tmp_path, "kernel.py", text=KERNEL.format("double"))
+    assert cli.main(["ci", "--submission", str(folder), "--exit-zero"]) == 0
+    assert [request.kernel for request in asked] == [folder / "kernel.py"]
+    record = json.loads((autograder / "results/results.json").read_bytes())
+    assert [test["score"] for test in record["tests"]] == [0, 7, 0]
+    assert "kernel.py is graded as 01_double: it defines double" in record["output"]
+
+
 # -- graded
 
 
