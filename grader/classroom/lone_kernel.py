@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import os
 import stat
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -64,7 +65,9 @@ def _functions(path: Path) -> set[str]:
     try:
         if path.stat().st_size > LARGEST_FILE:
             return set()
-        tree = ast.parse(path.read_bytes())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as that of "\d": they are not ours to print
+            tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}

@@ -462,6 +462,7 @@ def test_a_lone_kernel_is_of_the_only_exercise(root: Path, tmp_path: Path):
 
 def test_a_lone_kernel_is_of_the_exercise_whose_function_it_defines(root: Path, tmp_path: Path):
     folder = lone(tmp_path, "kernel.py", "notes.py", text=KERNEL.format("row_sum"))
+    (folder / "kernel.py").write_text('PATTERN = "\\d"\n' + KERNEL.format("row_sum"))  # warns
     targets = uploaded(root, folder)
     assert targets["02_row_sum"].kernel == folder / "kernel.py"
     note = "kernel.py is graded as 02_row_sum: it defines row_sum"
