@@ -9,27 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Collection, Sequence
 
 from grader.model import Attempt, UsageError
-from grader.reports.formats import facts
+from grader.reports.formats.gradebooks import Filled, points_of, possible_points, scaled
 
 _LOGINS = ("SIS Login ID", "SIS User ID", "Integration ID", "ID")
 _NUMBER = re.compile(r" \(\d+\)$")
-
-
-_Points = tuple[int, int]  # earned, and possible
-
-
-@dataclass(frozen=True)
-class Filled:
-    """The gradebook to import, and the students and exercises that it lacks."""
-
-    text: str
-    unknown_students: tuple[str, ...]
-    unknown_exercises: tuple[str, ...]
 
 
 def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled:
@@ -42,10 +28,11 @@ def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled
     """
     rows = list(csv.reader(io.StringIO(gradebook.removeprefix("\ufeff"))))
     head, possible = _heading_rows(rows)
-    points = _points(attempts, total)
+    points = {login.casefold(): of for login, of in points_of(attempts, total).items()}
     exercises = {a.result.exercise for a in attempts}
     placed = _columns_to_fill(head, exercises, total)
     known: set[str] = set()
+    cells = 0
     for row in rows[1:]:
         student = next((name for name in _logins(head, row) if name in points), None)
         if student is None or row is possible:
@@ -53,12 +40,14 @@ def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled
         known.add(student)
         for name, column in placed.items():
             if name in points[student]:
-                most = _most(possible, column)
-                row[column] = _scaled(*points[student][name], most)
+                most = possible_points(possible[column]) if possible else None
+                row[column] = scaled(*points[student][name], most)
+                cells += 1
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     return Filled(
         text.getvalue(),
+        cells,
         tuple(sorted(set(points) - known)),
         tuple(sorted(exercises - set(placed))),
     )
@@ -75,30 +64,6 @@ def _heading_rows(rows: Sequence[list[str]]) -> tuple[list[str], list[str] | Non
         row += [""] * (width - len(row))
     marked = (row for row in rows[1:4] if row[0].strip() == "Points Possible")
     return rows[0], next(marked, None)
-
-
-def _points(attempts: Sequence[Attempt], total: str) -> Mapping[str, Mapping[str, _Points]]:
-    """Return for each student and exercise the points, if it was graded.
-
-    Of several attempts at one exercise the last graded one counts.
-    """
-    points: dict[str, dict[str, _Points | None]] = {}
-    best: dict[str, int] = {}
-    for attempt in attempts:
-        mine, result = points.setdefault(attempt.student.casefold(), {}), attempt.result
-        best[result.exercise] = max(best.get(result.exercise, 0), facts.most(result))
-        if facts.graded(result):
-            mine[result.exercise] = facts.earned(result), facts.most(result)
-        else:
-            mine.setdefault(result.exercise, None)
-    for mine in points.values():
-        earned = facts.sum_or_none(None if of is None else of[0] for of in mine.values())
-        if total and earned is not None:
-            mine[total] = earned, sum(best.values())
-    return {
-        student: {name: of for name, of in mine.items() if of is not None}
-        for student, mine in points.items()
-    }
 
 
 def _columns_to_fill(head: Sequence[str], exercises: Collection[str], total: str) -> dict[str, int]:
@@ -142,16 +107,3 @@ def _column(head: Sequence[str], name: str, fix: str) -> int | None:
 
 def _logins(head: Sequence[str], row: Sequence[str]) -> list[str]:
     return [row[head.index(c)].strip().casefold() for c in _LOGINS if c in head]
-
-
-def _most(possible: Sequence[str] | None, column: int) -> Fraction | None:
-    try:
-        return Fraction(possible[column].strip()) if possible else None
-    except (ValueError, ZeroDivisionError):
-        return None
-
-
-def _scaled(earned: int, most: int, possible: Fraction | None) -> str:
-    """Write points on Canvas's scale, with at most two decimals."""
-    value = Fraction(earned) if not (possible and most) else possible * earned / most
-    return f"{float(value):.2f}".rstrip("0").rstrip(".")
