@@ -17,6 +17,7 @@ from grader.cli import (
     board,
     ci,
     export,
+    grade,
     kernel_file,
     keys,
     learn,
@@ -64,6 +65,7 @@ app.command(rich_help_panel=menu.AUTHORS)(look.lint)
 app.command(rich_help_panel=menu.INSTRUCTORS)(release.release)
 app.add_typer(solutions.app, name="solutions", rich_help_panel=menu.INSTRUCTORS)
 app.command(rich_help_panel=menu.INSTRUCTORS)(ci.ci)
+app.command(rich_help_panel=menu.INSTRUCTORS)(grade.grade)
 app.command(rich_help_panel=menu.INSTRUCTORS)(export.export)
 app.add_typer(keys.keys, name="keys", rich_help_panel=menu.INSTRUCTORS)
 app.add_typer(board.leaderboard, name="leaderboard", rich_help_panel=menu.INSTRUCTORS)

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from grader.grading import steps
 from grader.grading.step import Step
-from grader.model import BaseSpec, Outcome
+from grader.model import BaseSpec, Outcome, verdict
 from grader.model import Step as StepResult
-from grader.sandbox import NotSimulated
 
 SETTLED = (Outcome.PASS, Outcome.SKIP)  # of a step on which others can build
 
@@ -32,8 +31,7 @@ def reason(needed: str) -> str:
 def _is_met(step: Step, done: StepResult | None, spec: BaseSpec) -> bool:
     if done is None or done.outcome in SETTLED:
         return done is not None
-    not_simulated = done.failure is not None and done.failure.kind == NotSimulated.kind
-    return not_simulated and step.unsimulated(spec)
+    return verdict.not_simulated(done) and step.unsimulated(spec)
 
 
 def _all_needs(step: Step) -> set[str]:

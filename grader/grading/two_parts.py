@@ -13,7 +13,6 @@ from grader.grading import entries, needs
 from grader.grading.plan import steps_of
 from grader.grading.requests import Request
 from grader.grading.step import Step
-from grader.grading.workers import held_everywhere
 from grader.model import BaseSpec, EntryResult, Outcome, Result, Status, status_of
 from grader.model import Step as StepResult
 
@@ -62,7 +61,7 @@ def joined(request: Request, first: Result, second: Result | None = None) -> Res
         update={
             "started_at": first.started_at,
             "duration_s": round(seconds, 3),
-            "walls": held_everywhere((first.walls, late.walls)),
+            "walls": entries.held_everywhere((first.walls, late.walls)),
             "output": first.output or late.output,
         }
     )

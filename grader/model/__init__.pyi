@@ -120,6 +120,7 @@ from .texts import LONGEST_TEXT as LONGEST_TEXT
 from .texts import barred as barred
 from .texts import printable as printable
 from .texts import quoted as quoted
+from .times import CLOCKS_DIFFER as CLOCKS_DIFFER
 from .times import is_future as is_future
 from .times import stamp as stamp
 from .times import time_key as time_key

@@ -1,0 +1,193 @@
+"""`grader grade` and `grader regrade`: a class of any size, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli import options, say
+from grader.cli.ci import KEY, sigterm_as_interrupt
+from grader.cli.deliver import log_message
+from grader.cli.progress import Progress
+from grader.course import catalog
+from grader.model import CannotGrade, UsageError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from grader.classroom import ClassOrder, RunState
+    from grader.course import Exercise
+    from grader.model import ClassRun
+
+TELL_S = 15.0  # between two lines of progress in a log
+INTERRUPTED = 130
+
+Chosen = Annotated[
+    list[str] | None,
+    typer.Option("--exercises", metavar="NAMES", help="Only these: 01,04; repeatable."),
+]
+Students = Annotated[
+    list[str] | None,
+    typer.Option("--students", metavar="LOGINS", help="Only these: ada,bob; repeatable."),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Workers on this machine, or jobs of a batch system."),
+]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="A dask scheduler that runs.")
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="A batch system: a file that describes it, or slurm alone."),
+]
+Sign = Annotated[
+    Path | None, typer.Option(metavar="KEYFILE", help="Sign the attempts with this private key.")
+]
+
+
+def grade(
+    submissions: Annotated[
+        Path, typer.Argument(metavar="SUBMISSIONS", help="A folder with what each handed in.")
+    ],
+    roster: Annotated[Path, typer.Option(metavar="CSV", help="The students of the class.")],
+    out: Annotated[Path, typer.Option(metavar="RESULTS", help="The folder for the results.")],
+    exercises: Chosen = None,
+    students: Students = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on in RESULTS: grade what is not graded there.")
+    ] = False,
+    device: options.OnDevice = options.Device.AUTO,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    cluster: Cluster = None,
+    not_hardened: Annotated[
+        bool, typer.Option("--not-hardened", help="Grade where a kernel could reach too much.")
+    ] = False,
+    sign: Sign = None,
+) -> None:
+    """Grade a class: every student of the roster ends with one row."""
+    os.environ.pop(KEY, None)  # no process may inherit the key
+    _require_one_place(scheduler, cluster)
+    from grader.classroom import ClassOrder
+
+    order = ClassOrder(
+        submissions=submissions,
+        roster=roster,
+        out=out,
+        exercises=_exercises(exercises),
+        students=_listed(students),
+        resume=resume,
+        device=device.value,
+        hardened=not not_hardened,
+        jobs=jobs,
+        scheduler=scheduler,
+        cluster=cluster,
+        key=_key(sign, hardened=not not_hardened),
+    )
+    run = _graded(order)
+    raise typer.Exit(_report(order, run))
+
+
+def _require_one_place(scheduler: str | None, cluster: str | None) -> None:
+    if scheduler is not None and cluster is not None:
+        raise UsageError("--scheduler and --cluster exclude each other.", "Give only one.")
+
+
+def _listed(given: Sequence[str] | None) -> tuple[str, ...]:
+    parts = (part.strip() for text in given or () for part in text.split(","))
+    return tuple(part for part in parts if part)
+
+
+def _exercises(given: Sequence[str] | None) -> tuple[Exercise, ...]:
+    root, named = catalog.find_root(), _listed(given)
+    if not named:
+        return tuple(options.selected(None, every=True))
+    chosen = {catalog.find(root, name).name for name in named}
+    return tuple(one for one in catalog.exercises(root) if one.name in chosen)
+
+
+def _key(file: Path | None, hardened: bool) -> Ed25519PrivateKey | None:
+    if file is None:
+        return None
+    if not hardened:
+        raise UsageError(
+            "Signed results need walls: without them a kernel file may read the key.",
+            "Leave out --not-hardened, or --sign.",
+        )
+    from grader.classroom import signing
+
+    try:
+        return signing.private_key(file.read_bytes(), str(file))
+    except OSError as error:
+        raise UsageError(
+            f"The key {file} cannot be read: {error.strerror}.", "Name a private key's file."
+        ) from None
+
+
+def _graded(order: ClassOrder) -> ClassRun:
+    """Grade with what is shown meanwhile. An interruption names the command that goes on."""
+    from grader.classroom import grade_class
+
+    with sigterm_as_interrupt(), say.progress() as progress:
+        shown = _Shown(progress)
+        try:
+            return grade_class(order, shown.say, shown.watch)
+        except KeyboardInterrupt:
+            message = "It was interrupted. What was graded is kept."
+        except CannotGrade as error:
+            raise CannotGrade(error.message, error.next_step) from None
+    log_message(message)
+    say.message("next: run the same command again with --resume")
+    raise typer.Exit(INTERRUPTED)
+
+
+class _Shown:
+    """What somebody who waits sees: one changing line on a terminal, in a log a line at times."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._told = 0.0
+
+    def say(self, text: str) -> None:
+        log_message(text)
+
+    def watch(self, state: RunState) -> None:
+        text = words(state)
+        now = time.monotonic()
+        self._progress.step(text, "")
+        if now - self._told >= TELL_S:
+            self._told = now
+            self._progress(text)
+
+
+def words(state: RunState) -> str:
+    """Return such as `graded 12 of 40, 3 in work, about 4 min left`."""
+    parts = [f"graded {state.before + state.done} of {state.total} kernels"]
+    if state.running:
+        parts.append(f"{len(state.running)} in work")
+    if state.given_up:
+        parts.append(f"{state.given_up} could not be graded")
+    if state.left_s is not None and state.running:
+        parts.append(f"about {duration(state.left_s)} left")
+    return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _report(order: ClassOrder, run: ClassRun) -> int:
+    from grader.reports import class_run as reports
+
+    say.show(reports.summary(run, say.width()))
+    for line in reports.next_steps(run, order.out):
+        say.message(line)
+    return 3 if any(cell.standing == "not_graded" for row in run.rows for cell in row.cells) else 0
