@@ -78,13 +78,10 @@ def refusal(probe: Probe, versions: Versions, rules: Mapping[str, str]) -> str:
 
 
 def _difference(what: str, there: str, here: str) -> str:
-    title = _TITLES.get(what, what)
-    if not there or not here:
-        with_it, without = ("it has", "here is none") if there else ("here is", "it has none")
-        return f"{with_it} {title} {there or here}, and {without}."
-    if there.partition("+")[0] == here.partition("+")[0] and what == "grader":
-        return f"its {title} {there.partition('+')[0]} has other files than the one here."
-    return f"it has {title} {there}, and here is {here}."
+    title, version = _TITLES.get(what, what), here.partition("+")[0]
+    if what == "grader" and there.partition("+")[0] == version:
+        return f"its {title} {version} has other files than the one here."
+    return f"its {title} is {there or 'missing'}, and here it is {here or 'missing'}."
 
 
 def assigned(

@@ -7,6 +7,7 @@ machine's fault ended done again, and notices workers that come and go.
 from __future__ import annotations
 
 import json
+import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,11 @@ LOOK_S = 2.0  # between two looks at which workers are there
 PROBE_S = 120.0  # for a worker to describe itself; it imports the grader first
 ARRIVAL_S = 300.0  # for a first worker: a batch system may have a queue
 NOBODY_S = 120.0  # without any worker, after which the run ends
+_PARTS = {
+    Part.WHOLE: "whole checks",
+    Part.FIRST: "comparing",
+    Part.SECOND: "measuring",
+}
 LONGEST_JOB_S = 3600.0  # of one part; a judge's own limits are far shorter
 
 
@@ -105,6 +111,7 @@ class Batch:
         self._seen: set[str] = set()
         self._cached = 0
         self._on_gpu = False
+        self._seconds: dict[Part, list[float]] = {}
         self._schedule = Schedule([])
 
     # -- the whole
@@ -129,7 +136,20 @@ class Batch:
             )
         self._loop()
         self.found.faults |= self._schedule.given_up
+        self._say_rate()
         return self.found
+
+    def _say_rate(self) -> None:
+        state = self.state()
+        if not state.done:
+            return
+        rate = f"{state.done} kernels in {state.elapsed_s:.0f} s"
+        parts = "; ".join(
+            f"{_PARTS[part]} {statistics.median(some):.1f} s of {len(some)}"
+            for part, some in self._seconds.items()
+        )
+        each = 60 * state.done / state.elapsed_s
+        self.say(f"{rate}: {each:.1f} a minute (median of {parts})")
 
     def _is_due(self, unit: str) -> bool:
         return unit in self.chosen and (self.again or unit not in self.found.results)
@@ -289,6 +309,7 @@ class Batch:
     def _settle(self, job: Job, end: Ended) -> None:
         answer = _Answer.read(end.text) if end.text is not None else _Answer(fault=end.fault)
         self._log(job, answer)
+        self._seconds.setdefault(job.part, []).append(answer.seconds)
         if answer.result is None:
             self._fault(job, answer.fault)
         elif answer.measure:
