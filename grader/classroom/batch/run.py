@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,12 +22,13 @@ from grader.classroom.batch.collect import GRADED, Found, Plan, students_of, why
 from grader.classroom.batch.schedule import Job, Part, Schedule
 from grader.classroom.batch.store import Store
 from grader.classroom.batch.units import Unit, Versions
-from grader.model import CannotGrade, Result, parse_result, result_json, verdict
+from grader.model import CannotGrade, Result, Status, parse_result, result_json, verdict
 
 LOOK_S = 2.0  # between two looks at which workers are there
 PROBE_S = 120.0  # for a worker to describe itself; it imports the grader first
 ARRIVAL_S = 300.0  # for a first worker: a batch system may have a queue
 NOBODY_S = 120.0  # without any worker, after which the run ends
+MOST_SAID = 3  # times that one reason is said; the logs have all
 _PARTS = {
     Part.WHOLE: "whole checks",
     Part.FIRST: "comparing",
@@ -111,6 +113,7 @@ class Batch:
         self._seen: set[str] = set()
         self._cached = 0
         self._on_gpu = False
+        self._said: Counter[str] = Counter()  # reasons
         self._seconds: dict[Part, list[float]] = {}
         self._schedule = Schedule([])
 
@@ -327,8 +330,10 @@ class Batch:
 
     def _fault(self, job: Job, why: str, again: bool = True) -> None:
         where = self._names.get(job.lane.name, job.lane.name)
-        if again:
+        self._said[why] += 1
+        if self._said[why] <= MOST_SAID:
             self.say(f"{self._title(job)} on {where}: {why}")
+        if again:
             self._work[job.unit].first = None
             self._schedule.failed(job.lane.name, why)
         else:
@@ -376,5 +381,9 @@ class _Answer:
 
 
 def _may_change(result: Result) -> bool:
-    """Report whether another try may end otherwise: not where no simulator knows the kernel."""
-    return not any(map(verdict.not_simulated, result.steps))
+    """Report whether another try may end otherwise.
+
+    It does not where the exercise is broken, or where no simulator knows the kernel.
+    """
+    broken = result.status is Status.ERROR
+    return not broken and not any(map(verdict.not_simulated, result.steps))

@@ -220,7 +220,7 @@ def test_without_any_worker_the_rest_is_not_graded(batch):
     [
         (
             {"versions": dict(VERSIONS) | {"python": "3.13"}},
-            "its python is 3.13, and here it is 3.11.",
+            "its python is 3.13, and here it is 3.11",
         ),
         ({"versions": {"python": "3.11"}}, "its grader is missing, and here it is 1+a."),
         ({"versions": dict(VERSIONS) | {"grader": "1+b"}}, "its grader 1 has other files"),
