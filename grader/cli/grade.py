@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +16,8 @@ from grader.cli import options, say
 from grader.cli.ci import KEY, sigterm_as_interrupt
 from grader.cli.deliver import log_message
 from grader.cli.progress import Progress
-from grader.course import catalog
-from grader.model import CannotGrade, UsageError
+from grader.course import catalog, settings
+from grader.model import CannotGrade, GraderError, UsageError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from grader.model import ClassRun
 
 TELL_S = 15.0  # between two lines of progress in a log
+PAGE_S = 1.0  # between two versions of the page
 INTERRUPTED = 130
 
 Chosen = Annotated[
@@ -135,53 +138,57 @@ def _graded(order: ClassOrder) -> ClassRun:
     from grader.classroom import grade_class
 
     with sigterm_as_interrupt(), say.progress() as progress:
-        shown = _Shown(progress)
+        shown = _Shown(progress, order)
         try:
-            return grade_class(order, shown.say, shown.watch)
+            run = grade_class(order, shown.say, shown.watch)
+            shown.end("Graded")
+            return run
         except KeyboardInterrupt:
-            message = "It was interrupted. What was graded is kept."
-        except CannotGrade as error:
-            raise CannotGrade(error.message, error.next_step) from None
-    log_message(message)
+            shown.end("Interrupted")
+        except CannotGrade:
+            shown.end("Ended early")
+            raise
+    log_message("It was interrupted. What was graded is kept.")
     say.message("next: run the same command again with --resume")
     raise typer.Exit(INTERRUPTED)
 
 
 class _Shown:
-    """What somebody who waits sees: one changing line on a terminal, in a log a line at times."""
+    """What somebody who waits sees: one changing line, in a log a line at times, and the page."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._told = 0.0
+    def __init__(self, progress: Progress, order: ClassOrder) -> None:
+        self._progress, self._store = progress, order.store
+        self._title = settings.read(order.root).title
+        self._told = self._paged = 0.0
+        self._last: RunState | None = None
 
     def say(self, text: str) -> None:
         log_message(text)
 
     def watch(self, state: RunState) -> None:
-        text = words(state)
-        now = time.monotonic()
+        from grader.reports import class_progress
+
+        self._last, now = state, time.monotonic()
+        text = class_progress.words(state)
         self._progress.step(text, "")
         if now - self._told >= TELL_S:
             self._told = now
             self._progress(text)
+        if now - self._paged >= PAGE_S:
+            self._paged = now
+            self._page("")
 
+    def end(self, how: str) -> None:
+        if self._last is not None:
+            with suppress(GraderError):  # the disk may be what ended the run
+                self._page(how)
 
-def words(state: RunState) -> str:
-    """Return such as `graded 12 of 40, 3 in work, about 4 min left`."""
-    parts = [f"graded {state.before + state.done} of {state.total} kernels"]
-    if state.running:
-        parts.append(f"{len(state.running)} in work")
-    if state.given_up:
-        parts.append(f"{state.given_up} could not be graded")
-    if state.left_s is not None and state.running:
-        parts.append(f"about {duration(state.left_s)} left")
-    return ", ".join(parts)
+    def _page(self, over: str) -> None:
+        from grader.reports import class_progress
 
-
-def duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+        assert self._last is not None
+        now = datetime.now(UTC)
+        self._store.write_page(class_progress.page(self._last, self._title, now, over))
 
 
 def _report(order: ClassOrder, run: ClassRun) -> int:

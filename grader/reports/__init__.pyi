@@ -1,6 +1,7 @@
 from . import bench as bench
 from . import board as board
 from . import calibration as calibration
+from . import class_progress as class_progress
 from . import class_run as class_run
 from . import contract as contract
 from . import doctor as doctor

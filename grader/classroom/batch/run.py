@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -28,6 +28,7 @@ LOOK_S = 2.0  # between two looks at which workers are there
 PROBE_S = 120.0  # for a worker to describe itself; it imports the grader first
 ARRIVAL_S = 300.0  # for a first worker: a batch system may have a queue
 NOBODY_S = 120.0  # without any worker, after which the run ends
+MOST_SHOWN = 12  # sentences on the page
 MOST_SAID = 3  # times that one reason is said; the logs have all
 _PARTS = {
     Part.WHOLE: "whole checks",
@@ -61,6 +62,16 @@ class Ended(Protocol):
 
 
 @dataclass(frozen=True)
+class Counts:
+    """The units of one exercise."""
+
+    name: str
+    total: int
+    graded: int
+    passed: int
+
+
+@dataclass(frozen=True)
 class RunState:
     """A run in the middle of its work, for whoever watches. Counts are of units."""
 
@@ -72,6 +83,8 @@ class RunState:
     workers: str  # in words
     elapsed_s: float
     left_s: float | None  # None: not known yet
+    exercises: tuple[Counts, ...] = ()
+    said: tuple[str, ...] = ()  # the last sentences that were worth knowing
 
 
 @dataclass
@@ -113,6 +126,8 @@ class Batch:
         self._seen: set[str] = set()
         self._cached = 0
         self._on_gpu = False
+        self._units = self.plan.units
+        self._last: deque[str] = deque(maxlen=MOST_SHOWN)
         self._said: Counter[str] = Counter()  # reasons
         self._seconds: dict[Part, list[float]] = {}
         self._schedule = Schedule([])
@@ -129,7 +144,7 @@ class Batch:
         models = sorted({c.model for one in probes for c in one.cards} if self._on_gpu else {"cpu"})
         self._take_from_store(models)
         todo = [one for one in self._in_order() if self._is_due(one)]
-        self._work = {one: _Work(self.plan.units[one], units.new_seed()) for one in todo}
+        self._work = {one: _Work(self._units[one], units.new_seed()) for one in todo}
         self._schedule = Schedule(todo)
         self._arrive(probes)
         if todo and not self._schedule.lanes:
@@ -152,7 +167,7 @@ class Batch:
             for part, some in self._seconds.items()
         )
         each = 60 * state.done / state.elapsed_s
-        self.say(f"{rate}: {each:.1f} a minute (median of {parts})")
+        self._tell(f"{rate}: {each:.1f} a minute (median of {parts})")
 
     def _is_due(self, unit: str) -> bool:
         return unit in self.chosen and (self.again or unit not in self.found.results)
@@ -160,16 +175,16 @@ class Batch:
     def _in_order(self) -> list[str]:
         """List the units, those of the last exercises first: they take longest."""
         place = {exercise.name: n for n, exercise in enumerate(self.plan.exercises)}
-        known = self.plan.units
+        known = self._units
         return sorted(known, key=lambda one: (-place[known[one].exercise.name], one))
 
     def _take_from_store(self, models: Sequence[str]) -> None:
-        for name, unit in self.plan.units.items():
+        for name, unit in self._units.items():
             if (known := self.store.find(unit, models)) is not None:
                 self.found.results[name] = known
-        self._cached = sum(not self._is_due(one) for one in self.plan.units)
+        self._cached = sum(not self._is_due(one) for one in self._units)
         if self._cached:
-            self.say(f"{self._cached} of {len(self.plan.units)} kernels are not graded now")
+            self._tell(f"{self._cached} of {len(self._units)} kernels are not graded now")
 
     def _loop(self) -> None:
         looked = alive = time.monotonic()
@@ -193,7 +208,7 @@ class Batch:
         schedule, elapsed = self._schedule, time.monotonic() - self._began
         done, left = len(schedule.done) + len(schedule.given_up), schedule.left
         return RunState(
-            total=len(self.plan.units),
+            total=len(self._units),
             before=self._cached,
             done=done,
             given_up=len(schedule.given_up),
@@ -204,7 +219,25 @@ class Batch:
             workers=lanes.described(list(schedule.lanes.values())),
             elapsed_s=elapsed,
             left_s=elapsed / done * left if done else None,
+            exercises=tuple(self._counts()),
+            said=tuple(self._last),
         )
+
+    def _counts(self) -> Iterator[Counts]:
+        total, graded, passed = Counter[str](), Counter[str](), Counter[str]()
+        for one, unit in self._units.items():
+            name = unit.exercise.name
+            total[name] += 1
+            if one in self.found.results:
+                graded[name] += 1
+                passed[name] += self.found.results[one][1].status is Status.PASS
+        for exercise in self.plan.exercises:
+            name = exercise.name
+            yield Counts(name, total[name], graded[name], passed[name])
+
+    def _tell(self, text: str) -> None:
+        self._last.append(text)
+        self.say(text)
 
     def _title(self, job: Job) -> str:
         if not job.unit:
@@ -240,7 +273,7 @@ class Batch:
             self._names[at] = new[at]
             probe = lanes.parse(at, text, now)
             if refused := lanes.refusal(probe, self.versions, self.rules):
-                self.say(refused.replace(at, f"{new[at]} ({at})"))
+                self._tell(refused.replace(at, f"{new[at]} ({at})"))
             else:
                 probes.append(probe)
         return probes
@@ -256,9 +289,9 @@ class Batch:
         for lane in given:
             self._schedule.arrived(lane)
         if given:
-            self.say(f"grading with {lanes.described(list(self._schedule.lanes.values()))}")
+            self._tell(f"grading with {lanes.described(list(self._schedule.lanes.values()))}")
         if idle:
-            self.say(f"{len(idle)} workers take no part: no GPU has room for them")
+            self._tell(f"{len(idle)} workers take no part: no GPU has room for them")
 
     def _look(self) -> None:
         there = self.crew.workers()
@@ -271,7 +304,7 @@ class Batch:
             self._arrive(self._probed(there))
 
     def _vanish(self, name: str, why: str) -> None:
-        self.say(why)
+        self._tell(why)
         self.crew.forget(name)
         self._since.pop(name, None)
         self._schedule.vanished(name, why)
@@ -319,7 +352,7 @@ class Batch:
             self._work[job.unit].first = answer.result
             self._schedule.ended(job.lane.name, measure=True)
         elif answer.result.status in GRADED:
-            unit = self.plan.units[job.unit]
+            unit = self._units[job.unit]
             key = self.store.keep(unit, job.lane.model, answer.result)
             self.found.results[job.unit] = key, answer.result
             self.found.unsettled.pop(job.unit, None)
@@ -332,7 +365,7 @@ class Batch:
         where = self._names.get(job.lane.name, job.lane.name)
         self._said[why] += 1
         if self._said[why] <= MOST_SAID:
-            self.say(f"{self._title(job)} on {where}: {why}")
+            self._tell(f"{self._title(job)} on {where}: {why}")
         if again:
             self._work[job.unit].first = None
             self._schedule.failed(job.lane.name, why)
