@@ -18,7 +18,6 @@ import argparse
 import json
 import os
 import re
-import signal
 import statistics
 import subprocess
 import sys
@@ -26,11 +25,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import classes
+from clusters import VISIBLE, own_cluster
 from host import machine
 
 from grader.course import Exercise, catalog
@@ -42,7 +42,6 @@ ROOT = Path(__file__).parents[1]
 ALL, GPU_EXERCISES = "01,02,03,04,05,06", "01,04,06"
 COUNTS = (1, 2, 4)  # of GPUs
 LIMIT_S = 7200.0
-VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def grade(folder: Path, *arguments: str, **variables: str) -> dict[str, Any]:
@@ -137,8 +136,9 @@ def vanishing(
     exercise: Exercise, count: int, walls: Sequence[str], cards: Sequence[nvml.Card]
 ) -> dict[str, Any]:
     """Grade on two GPUs with workers of our own, and kill those of one when half is done."""
-    with made(count, [exercise], classes.solution) as folder, own_cluster(cards[:2]) as cluster:
-        address, workers = cluster
+    uuids = [card.uuid for card in cards[:2]]
+    with made(count, [exercise], classes.solution) as folder, own_cluster(uuids) as cluster:
+        address, _, workers = cluster
         out = folder / "results"
         began = time.monotonic()
         run = subprocess.Popen(
@@ -156,46 +156,6 @@ def vanishing(
         _, said = run.communicate(timeout=LIMIT_S)
         one = described(out, time.monotonic() - began, run.returncode, said)
         return one | {"exercise": exercise.name, "killed_after": killed_at}
-
-
-Workers = Mapping[str, Sequence[subprocess.Popen[bytes]]]
-
-
-@contextmanager
-def own_cluster(cards: Sequence[nvml.Card], each: int = 4) -> Iterator[tuple[str, Workers]]:
-    """Start a scheduler, and some workers without a nanny for each GPU."""
-    with tempfile.TemporaryDirectory() as scratch:
-        file = Path(scratch, "scheduler.json")
-        scheduler = started("scheduler", "--scheduler-file", str(file), "--port", "0")
-        while not file.exists():
-            time.sleep(0.2)
-        address = json.loads(file.read_text())["address"]
-        options = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0")
-        workers = {
-            card.uuid: [
-                started(
-                    "worker", address, *options, "--local-directory", scratch, visible=card.uuid
-                )
-                for _ in range(each)
-            ]
-            for card in cards
-        }
-        try:
-            yield address, workers
-        finally:
-            for process in [*(one for some in workers.values() for one in some), scheduler]:
-                with suppress(ProcessLookupError):
-                    process.send_signal(signal.SIGTERM)
-                process.wait()
-
-
-def started(what: str, *arguments: str, visible: str = "") -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments, "--no-dashboard"],
-        env=os.environ | ({VISIBLE: visible} if visible else {}),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
 
 
 # -- on cores

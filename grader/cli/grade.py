@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -97,6 +100,45 @@ def grade(
     raise typer.Exit(_report(order, run))
 
 
+def regrade(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="The folder that `grader grade` wrote.")
+    ],
+    changed: Annotated[
+        bool,
+        typer.Option("--changed", help="Only what changed since: kernels, exercises, versions."),
+    ] = False,
+    exercises: Chosen = None,
+    students: Students = None,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    cluster: Cluster = None,
+    sign: Sign = None,
+) -> None:
+    """Grade a class again as before, and show whose points changed."""
+    os.environ.pop(KEY, None)
+    _require_one_place(scheduler, cluster)
+    from grader.classroom import remembered
+    from grader.reports import class_run as reports
+
+    before = remembered(results, catalog.find_root())
+    order = replace(
+        before,
+        exercises=_exercises(exercises) if exercises else before.exercises,
+        students=_listed(students),
+        again=not changed,
+        jobs=jobs,
+        scheduler=scheduler,
+        cluster=cluster,
+        key=_key(sign, before.hardened),
+    )
+    earlier = order.store.earlier()
+    run = _graded(order)
+    if earlier is not None:
+        say.show(reports.changes(earlier, run, say.width()))
+    raise typer.Exit(_report(order, run))
+
+
 def _require_one_place(scheduler: str | None, cluster: str | None) -> None:
     if scheduler is not None and cluster is not None:
         raise UsageError("--scheduler and --cluster exclude each other.", "Give only one.")
@@ -139,6 +181,7 @@ def _graded(order: ClassOrder) -> ClassRun:
 
     with sigterm_as_interrupt(), say.progress() as progress:
         shown = _Shown(progress, order)
+        log_message(f"watch it in a browser: {order.store.page}")
         try:
             run = grade_class(order, shown.say, shown.watch)
             shown.end("Graded")
@@ -149,8 +192,15 @@ def _graded(order: ClassOrder) -> ClassRun:
             shown.end("Ended early")
             raise
     log_message("It was interrupted. What was graded is kept.")
-    say.message("next: run the same command again with --resume")
+    say.message(f"next: {_command_to_go_on()}")
     raise typer.Exit(INTERRUPTED)
+
+
+def _command_to_go_on() -> str:
+    command = ["grader", *sys.argv[1:]]
+    if "grade" in command and "--resume" not in command:
+        command.append("--resume")
+    return shlex.join(command)
 
 
 class _Shown:

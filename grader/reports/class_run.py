@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grader.model import ClassRun, texts
+from grader.model import Cell, ClassRun, login_of, texts
 
 MOST_NAMED = 5  # students who are named with one reason
 COLUMNS = ("passed", "partly", "failed", "not started", "missing", "unreadable", "not graded")
@@ -26,10 +26,40 @@ def summary(run: ClassRun, width: int) -> Text:
         table.add_column(column, justify="right")
     for name, count in counts.items():
         table.add_row(name, *(str(count[one] or "") for one in shown))
+    return Text("\n".join([_drawn(table, width), *_named(run), ""]))
+
+
+def changes(before: ClassRun, after: ClassRun, width: int) -> Text:
+    """Draw a line for each student and exercise whose points or standing changed."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("student", "exercise", "before", "now", "why"):
+        table.add_column(column, overflow="fold", justify="left")
+    old = {
+        (login_of(row.student), cell.exercise): cell for row in before.rows for cell in row.cells
+    }
+    for row in after.rows:
+        for cell in row.cells:
+            was = old.get((login_of(row.student), cell.exercise))
+            if was is None or _shown(was) != _shown(cell):
+                earlier = "–" if was is None else _shown(was)
+                shown = (texts.one_line(row.student, 40), cell.exercise, earlier, _shown(cell))
+                table.add_row(*map(Text, (*shown, texts.one_line(cell.why, 80))))
+    if not table.row_count:
+        return Text("No points changed.\n")
+    return Text(_drawn(table, width) + "\n\n")
+
+
+def _shown(cell: Cell) -> str:
+    if cell.points is None:
+        return cell.standing.replace("_", " ")
+    return f"{cell.points} of {cell.max_points}"
+
+
+def _drawn(table: Table, width: int) -> str:
     console = Console(width=width, color_system=None, highlight=False)
     with console.capture() as captured:
         console.print(table)
-    return Text("\n".join([captured.get().rstrip("\n"), *_named(run), ""]))
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def _counts(run: ClassRun, exercise: str) -> Counter[str]:
@@ -66,7 +96,7 @@ def _named(run: ClassRun) -> Iterator[str]:
 
 
 def next_steps(run: ClassRun, out: Path) -> Iterator[str]:
-    """Yield the commands that come next."""
+    """Yield the commands that come next, from the record's folder."""
     if any(cell.standing == "not_graded" for row in run.rows for cell in row.cells):
         yield "next: run the same command again with --resume: it tries what could not be graded"
     yield f"next: grader export csv-wide {out}/attempts --out grades.csv"

@@ -22,7 +22,7 @@ from grader.classroom.batch.collect import GRADED, Found, Plan, students_of, why
 from grader.classroom.batch.schedule import Job, Part, Schedule
 from grader.classroom.batch.store import Store
 from grader.classroom.batch.units import Unit, Versions
-from grader.model import CannotGrade, Result, Status, parse_result, result_json, verdict
+from grader.model import CannotGrade, Result, Status, counted, parse_result, result_json, verdict
 
 LOOK_S = 2.0  # between two looks at which workers are there
 PROBE_S = 120.0  # for a worker to describe itself; it imports the grader first
@@ -161,7 +161,7 @@ class Batch:
         state = self.state()
         if not state.done:
             return
-        rate = f"{state.done} kernels in {state.elapsed_s:.0f} s"
+        rate = f"{counted(state.done, 'kernels')} in {state.elapsed_s:.0f} s"
         parts = "; ".join(
             f"{_PARTS[part]} {statistics.median(some):.1f} s of {len(some)}"
             for part, some in self._seconds.items()

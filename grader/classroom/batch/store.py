@@ -60,6 +60,10 @@ class Store:
         """A folder for what is unpacked from submissions."""
         return self.folder / WORK
 
+    @property
+    def page(self) -> Path:
+        return self.folder / PROGRESS
+
     def earlier(self) -> ClassRun | None:
         """Return the record of an earlier run in this folder. Raises UsageError for half a one."""
         path = self.folder / CLASS
@@ -162,7 +166,7 @@ class Store:
             path.unlink(missing_ok=True)
 
     def write_page(self, page: str) -> None:
-        self._write(self.folder / PROGRESS, page)
+        self._write(self.page, page)
 
     def log(self, students: Sequence[str], text: str) -> None:
         """Add lines to the logs of these students, with the time; hidden characters are shown."""
