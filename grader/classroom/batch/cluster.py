@@ -73,16 +73,21 @@ def local(jobs: int | None) -> Iterator[Any]:
     from distributed import LocalCluster
 
     with _configured(), _ignoring_interrupts():
-        cluster = LocalCluster(
-            n_workers=jobs or _lanes(),
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            memory_limit=0,
-            silence_logs=50,
-            host="127.0.0.1",
-            local_directory=None,
-        )
+        try:
+            cluster = LocalCluster(
+                n_workers=jobs or _lanes(),
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                memory_limit=0,
+                silence_logs=50,
+                host="127.0.0.1",
+            )
+        except (RuntimeError, OSError) as error:
+            raise CannotGrade(
+                f"The workers could not start: {str(error)[:200]}",
+                "Run the command again with --resume, or with fewer workers: --jobs N.",
+            ) from None
     with _closing(cluster), _client(cluster) as client:
         yield client
 
