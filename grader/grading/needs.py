@@ -16,7 +16,7 @@ def unmet(
     step: Step, order: Sequence[Step], done: Mapping[str, StepResult], spec: BaseSpec
 ) -> str | None:
     """Return the first step that did not pass of those that this one needs, directly or not."""
-    needed = _all_needs(step)
+    needed = all_of(step)
     for other in order:
         if other.name in needed and not _is_met(step, done.get(other.name), spec):
             return other.name
@@ -34,7 +34,8 @@ def _is_met(step: Step, done: StepResult | None, spec: BaseSpec) -> bool:
     return verdict.not_simulated(done) and step.unsimulated(spec)
 
 
-def _all_needs(step: Step) -> set[str]:
+def all_of(step: Step) -> set[str]:
+    """Return the names of all steps that one needs, directly or not."""
     known, needs, waiting = steps.every(), set[str](), list(step.needs)
     while waiting:
         name = waiting.pop()

@@ -5,7 +5,7 @@ Joined, both parts say what one check of all steps says. The parts share a seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from grader.course import Exercise
@@ -19,13 +19,29 @@ from grader.model import Step as StepResult
 
 def first_part(request: Request) -> Request:
     """Leave out what is measured; a simulated check disturbs nobody, and stays whole."""
-    simulated = request.options.device == "cpu"
-    return request if simulated else _without(request, lambda step: step.alone)
+    if request.options.device == "cpu":
+        return request
+    order = steps_of(_exercise(request).any_spec)
+    return _without(request, _late(order))
 
 
 def second_part(request: Request) -> Request:
-    """Leave out what compares outputs, which takes longest and was done in the first part."""
-    return _without(request, lambda step: step.compares)
+    """Leave out what no measured step needs: it was done in the first part, beside others."""
+    order = steps_of(_exercise(request).any_spec)
+    return _without(request, {step.name for step in order} - _in_second(order))
+
+
+def _late(order: Sequence[Step]) -> set[str]:
+    """Return the steps that measure, and those that need one."""
+    measured = {step.name for step in order if step.alone}
+    return measured | {step.name for step in order if needs.all_of(step) & measured}
+
+
+def _in_second(order: Sequence[Step]) -> set[str]:
+    """Return the steps of the second part: some, such as `load`, are in both."""
+    late = _late(order)
+    needed = set[str]().union(*(needs.all_of(step) for step in order if step.name in late))
+    return late | (needed - {step.name for step in order if step.compares})
 
 
 def has_no_fault(result: Result) -> bool:
@@ -76,9 +92,9 @@ class _Entry:
 def _joined(entry: _Entry, whole: Result, early: EntryResult, late: EntryResult) -> Result:
     """Return an entry's result: each step of the part that ran it, if what it needs is met."""
     earlier, later = ({step.name: step for step in part.steps} for part in (early, late))
-    done: dict[str, StepResult] = {}
+    done, second = dict[str, StepResult](), _in_second(entry.order)
     for step in entry.order:
-        ran = earlier if step.compares else later
+        ran = later if step.name in second else earlier
         if step.name not in ran:
             continue
         unmet = needs.unmet(step, entry.order, done, entry.spec)
@@ -129,6 +145,6 @@ def _exercise(request: Request) -> Exercise:
     return request.exercise.for_file(request.kernel.read_bytes())
 
 
-def _without(request: Request, which: Callable[[Step], bool]) -> Request:
-    names = tuple(step.name for step in steps_of(_exercise(request).any_spec) if which(step))
-    return replace(request, options=replace(request.options, leave_out=names))
+def _without(request: Request, names: Collection[str]) -> Request:
+    listed = [step.name for step in steps_of(_exercise(request).any_spec) if step.name in names]
+    return replace(request, options=replace(request.options, leave_out=tuple(listed)))
