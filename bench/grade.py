@@ -80,6 +80,7 @@ def described(out: Path, seconds: float, code: int, said: str) -> dict[str, Any]
         "statuses": dict(Counter(str(one.status) for one in results)),
         "check_s": round(statistics.median(one.duration_s for one in results), 2) if results else 0,
         "steps_s": steps_of(results),
+        "parts_s": parts_of(out),
         "shares": [round(share, 4) for share in shares_of(results)],
         "said": said.splitlines()[-12:],
     }
@@ -88,6 +89,16 @@ def described(out: Path, seconds: float, code: int, said: str) -> dict[str, Any]
 def results_in(out: Path) -> Iterator[Result]:
     for path in sorted((out / "results").glob("*.json")):
         yield parse_result(json.dumps(json.loads(path.read_text())["result"]))
+
+
+def parts_of(out: Path) -> dict[str, list[float]]:
+    """Return the seconds of each first part that was followed by a second, and of each second."""
+    text = "".join(path.read_text() for path in sorted((out / "logs").glob("*.log")))
+    patterns = {
+        "first": r", ([\d.]+) s: all outputs compared",
+        "second": r", measuring on .*, ([\d.]+) s: ",
+    }
+    return {name: [float(s) for s in re.findall(found, text)] for name, found in patterns.items()}
 
 
 def steps_of(results: Sequence[Result]) -> dict[str, float]:

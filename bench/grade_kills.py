@@ -2,9 +2,9 @@
 
     python bench/grade_kills.py --rounds 20 --out bench/results/grade_kills.json
 
-Each round begins a class run, and up to LONGEST_S seconds later kills one thing with SIGKILL: a
-worker, a judge in the middle of its work, the command (with dask's scheduler in it), its whole
-process tree, or a scheduler of its own. Where the run ended by that, `--resume` goes on. Then every
+Each round begins a class run, waits until some of the kernels are graded and up to LONGEST_S
+seconds more, and kills one thing with SIGKILL: a worker, a judge, the command (with dask's
+scheduler in it), its whole process tree, or a scheduler of its own. Where the run ended by that, `--resume` goes on. Then every
 submission must be recorded exactly once, and what was on the disk before must be what it was.
 """
 
@@ -33,8 +33,9 @@ ROOT = Path(__file__).parents[1]
 TOY = ROOT / "tests/courses/toy"
 KINDS = ("worker", "judge", "command", "tree", "scheduler")
 STUDENTS = 8
-LONGEST_S = 25.0  # from the start of the command, or from its first result
-AT_START = 0.3  # the share of kills that come while workers and judges start
+LONGEST_S = 3.0
+AT_START = 0.2  # the share of kills that come while workers and judges start
+START_S = 10.0
 PATIENCE_S = 600.0
 
 
@@ -60,12 +61,11 @@ def kill_once(folder: Path, kind: str, draw: random.Random) -> Round:
             address, scheduler, _ = stack.enter_context(own_cluster([""], each=2))
             where = ["--scheduler", address]
         run = started(folder, *where)
-        if draw.random() >= AT_START:
-            wait_for_result(run, folder)
         began = time.monotonic()
-        after_s = draw.uniform(0.5, LONGEST_S)
-        while run.poll() is None and time.monotonic() - began < after_s:
-            time.sleep(0.02)
+        at_start = draw.random() < AT_START
+        wait_for_results(run, folder, 0 if at_start else draw.randrange(1, STUDENTS))
+        time.sleep(draw.uniform(0.1, START_S if at_start else LONGEST_S))
+        after_s = time.monotonic() - began
         if scheduler is not None:
             scheduler.kill()
         else:
@@ -91,9 +91,9 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
-def wait_for_result(run: subprocess.Popen[bytes], folder: Path) -> None:
+def wait_for_results(run: subprocess.Popen[bytes], folder: Path, count: int) -> None:
     end = time.monotonic() + PATIENCE_S
-    while run.poll() is None and not on_disk(folder) and time.monotonic() < end:
+    while run.poll() is None and len(on_disk(folder)) < count and time.monotonic() < end:
         time.sleep(0.05)
 
 
