@@ -2,9 +2,9 @@
 
     python bench/grade_schedule.py --from grade_gpus.json --out grade_schedule.json
 
-The very code that gives lanes their work (grader/classroom/batch/schedule.py) decides here, too; the
+The code that gives lanes their work (grader/classroom/batch/schedule.py) decides here, too; the
 clock is made up. Each job takes the seconds of a job that was measured on one GPU, drawn anew for
-each. Left out is what machines do to each other: cores, disks and the network are never short.
+each. What machines do to each other is left out: cores, disks and the network are never short.
 Without `--from`, the seconds are the options', and the record says so.
 """
 

@@ -45,7 +45,7 @@ COLD = tuple(
     Path(__file__).parent / name
     for name in (
         *("sandbox", "doctor", "machine", "cli/test_end_to_end.py", "cli/test_edges.py"),
-        *("cli/loop/test_terminal.py", "cli/test_grade.py"),
+        *("cli/loop/test_terminal.py", "cli/test_grade.py", "classroom/batch/test_slurm.py"),
         *("trust/test_bad_input.py", "trust/test_cheats.py", "trust/test_fuzz.py"),
         *("trust/test_cheats_between_entries.py", "trust/test_cheats_between_runs.py"),
         *("trust/test_walls_of_devices.py",),

@@ -113,10 +113,11 @@ def queued(named: str, jobs: int | None) -> Iterator[Any]:
             "Batch systems need dask-jobqueue, which is not installed here.",
             "pip install 'kernel-grader[cluster]'",
         ) from None
+    quiet = {"scheduler_options": {"dashboard_address": ":0"}}
     with _configured():
         try:
-            cluster = getattr(dask_jobqueue, SYSTEMS[system])(**options)
-        except (TypeError, ValueError) as error:
+            cluster = getattr(dask_jobqueue, SYSTEMS[system])(**quiet | options)
+        except (TypeError, ValueError, RuntimeError) as error:
             raise UsageError(
                 f"{named}: {system} does not take these options: {error}.",
                 "docs/grade.md shows such files.",
