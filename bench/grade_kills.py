@@ -4,8 +4,9 @@
 
 Each round begins a class run, waits until some of the kernels are graded and up to LONGEST_S
 seconds more, and kills one thing with SIGKILL: a worker, a judge, the command (with dask's
-scheduler in it), its whole process tree, or a scheduler of its own. Where the run ended by that, `--resume` goes on. Then every
-submission must be recorded exactly once, and what was on the disk before must be what it was.
+scheduler in it), its whole process tree, or a scheduler of its own. Where the run ended by that,
+`--resume` goes on. Then every submission must be recorded exactly once, and what was on the disk
+before must be what it was.
 """
 
 from __future__ import annotations

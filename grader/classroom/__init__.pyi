@@ -9,7 +9,7 @@ from .attempts import context_of as context_of
 from .batch.order import ClassOrder as ClassOrder
 from .batch.order import grade_class as grade_class
 from .batch.order import remembered as remembered
-from .batch.run import RunState as RunState
+from .batch.state import RunState as RunState
 from .board.collect import Collected as Collected
 from .board.rank import Span as Span
 from .board.records import Board as Board

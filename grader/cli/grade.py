@@ -204,7 +204,7 @@ def _command_to_go_on() -> str:
 
 
 class _Shown:
-    """What somebody who waits sees: one changing line, in a log a line at times, and the page."""
+    """Progress of a run: one changing line, in a log a line at times, and the page."""
 
     def __init__(self, progress: Progress, order: ClassOrder) -> None:
         self._progress, self._store = progress, order.store

@@ -76,7 +76,7 @@ class Plan:
 
 @dataclass
 class Found:
-    """What is known of units, by their ids: key and result, or why there is none."""
+    """Results of units, each with its key, by the units' ids; and reasons why there is none."""
 
     results: dict[str, tuple[str, Result]] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)

@@ -12,8 +12,6 @@ from grader.classroom.batch.units import Versions
 from grader.model import CLOCKS_DIFFER, GraderError
 
 CHECK_MEMORY = 4 << 30  # bytes of a GPU for each check beside others: twice what two contexts take
-# What a version is called in messages.
-_TITLES = {"numba_cuda": "numba-cuda", "python": "Python"}
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def refusal(probe: Probe, versions: Versions, rules: Mapping[str, str]) -> str:
 
 
 def _difference(what: str, there: str, here: str) -> str:
-    title, version = _TITLES.get(what, what), here.partition("+")[0]
+    title, version = what.replace("_", "-"), here.partition("+")[0]
     if what == "grader" and there.partition("+")[0] == version:
         return f"its {title} {version} has other files than the one here."
     return f"its {title} is {there or 'missing'}, and here it is {here or 'missing'}."

@@ -25,7 +25,7 @@ from grader.model import ClassRun, UsageError, login_of, texts, write_file
 
 @dataclass(frozen=True)
 class ClassOrder:
-    """What to grade, of whom, where and how.
+    """An order to grade: the class, the workers, and where the results go.
 
     `exercises` and `students` (logins; none for all) choose what is graded now. The record has all
     students of the roster, and the exercises of earlier runs too. `again` grades it even if there

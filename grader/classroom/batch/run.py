@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import ValidationError
-
 from grader.classroom.batch import lanes, tasks, units
+from grader.classroom.batch.answers import Answer, may_change
 from grader.classroom.batch.collect import GRADED, Found, Plan, students_of, why_of
 from grader.classroom.batch.schedule import Job, Part, Schedule
+from grader.classroom.batch.state import Counts, RunState
 from grader.classroom.batch.store import Store
 from grader.classroom.batch.units import Unit, Versions
-from grader.model import CannotGrade, Result, Status, counted, parse_result, result_json, verdict
+from grader.model import CannotGrade, Result, Status, counted, result_json
 
 LOOK_S = 2.0  # between two looks at which workers are there
 PROBE_S = 120.0  # for a worker to describe itself; it imports the grader first
@@ -61,35 +61,9 @@ class Ended(Protocol):
     def fault(self) -> str: ...
 
 
-@dataclass(frozen=True)
-class Counts:
-    """The units of one exercise."""
-
-    name: str
-    total: int
-    graded: int
-    passed: int
-
-
-@dataclass(frozen=True)
-class RunState:
-    """A run in the middle of its work, for whoever watches. Counts are of units."""
-
-    total: int
-    before: int  # graded by an earlier run
-    done: int  # graded or given up by this one
-    given_up: int
-    running: Mapping[str, str]  # what is in work, by the worker's name
-    workers: str  # in words
-    elapsed_s: float
-    left_s: float | None  # None: not known yet
-    exercises: tuple[Counts, ...] = ()
-    said: tuple[str, ...] = ()  # the last sentences that were worth knowing
-
-
 @dataclass
 class _Work:
-    """What one job knows of its unit."""
+    """A unit, the seed of its inputs, and the first part's result once it is there."""
 
     unit: Unit
     seed: int
@@ -343,7 +317,7 @@ class Batch:
         self._settle(job, end)
 
     def _settle(self, job: Job, end: Ended) -> None:
-        answer = _Answer.read(end.text) if end.text is not None else _Answer(fault=end.fault)
+        answer = Answer.read(end.text) if end.text is not None else Answer(fault=end.fault)
         self._log(job, answer)
         self._seconds.setdefault(job.part, []).append(answer.seconds)
         if answer.result is None:
@@ -359,7 +333,7 @@ class Batch:
             self._schedule.ended(job.lane.name)
         else:
             self.found.unsettled[job.unit] = answer.result
-            self._fault(job, why_of(answer.result), again=_may_change(answer.result))
+            self._fault(job, why_of(answer.result), again=may_change(answer.result))
 
     def _fault(self, job: Job, why: str, again: bool = True) -> None:
         where = self._names.get(job.lane.name, job.lane.name)
@@ -373,50 +347,9 @@ class Batch:
             self.found.faults[job.unit] = why
             self._schedule.ended(job.lane.name)
 
-    def _log(self, job: Job, answer: _Answer) -> None:
+    def _log(self, job: Job, answer: Answer) -> None:
         where = f"{self._names.get(job.lane.name, job.lane.name)}, {job.lane.model}"
         lines = [f"{self._title(job)} on {where}, {answer.seconds:.1f} s: {answer.words}"]
         if answer.log.strip():
             lines.append(answer.log.rstrip())
         self.store.log(self._students[job.unit], "\n".join(lines))
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """What a worker said of one part."""
-
-    result: Result | None = None
-    measure: bool = False
-    fault: str = ""
-    log: str = ""
-    seconds: float = 0.0
-
-    @classmethod
-    def read(cls, text: str) -> _Answer:
-        try:
-            said = json.loads(text)
-            log, seconds = str(said["log"]), float(said["seconds"])
-            if "fault" in said:
-                return cls(fault=str(said["fault"]) or "no reason", log=log, seconds=seconds)
-            result = parse_result(json.dumps(said["result"]))
-            return cls(result, said["measure"] is True, log=log, seconds=seconds)
-        except (ValueError, KeyError, TypeError, ValidationError):
-            return cls(fault="the worker answered something that this grader does not know")
-
-    @property
-    def words(self) -> str:
-        if self.result is None:
-            return self.fault
-        if self.measure:
-            return "all outputs compared; to be measured"
-        points = f"{self.result.points} of {self.result.max_points} points"
-        return f"{self.result.status}, {points}. {why_of(self.result)}".rstrip()
-
-
-def _may_change(result: Result) -> bool:
-    """Report whether another try may end otherwise.
-
-    It does not where the exercise is broken, or where no simulator knows the kernel.
-    """
-    broken = result.status is Status.ERROR
-    return not broken and not any(map(verdict.not_simulated, result.steps))

@@ -1,4 +1,4 @@
-"""Which lane does what next: a state machine without a clock, a network or a process.
+"""The next job of each lane: a state machine without a clock, a network or a process.
 
 A lane is a worker process; several may share a GPU. On a GPU a unit is graded in two parts. A round
 of a GPU begins with first parts on all its lanes. Then each unit that came so far is measured: one
@@ -63,7 +63,7 @@ class _Gpu:
 
 
 class Schedule:
-    """What is to do, in work and done; units by their ids."""
+    """Units to grade, in work and done, by their ids."""
 
     def __init__(self, units: Iterable[str], round_size: int = ROUND) -> None:
         self._round = round_size

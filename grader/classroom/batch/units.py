@@ -24,6 +24,7 @@ _JUDGING = (
     *("model", "machine", "course", "correctness", "sandbox", "speed", "grading"),
     *("worker", "backends"),
 )
+_OF_THE_DEVICE = {"device", "simulated", "capability", "driver"}  # not of the installation
 Versions = tuple[tuple[str, str], ...]
 
 
@@ -69,15 +70,9 @@ def new_seed() -> int:
 @cache
 def versions() -> Versions:
     """Return the versions of the grader, by its own code too, of Python and the libraries."""
-    here = environment("cpu")
-    named = {
-        "grader": f"{here.grader}+{_code()}",
-        "python": here.python,
-        "torch": here.torch or "",
-        "triton": here.triton or "",
-        "numba_cuda": here.numba_cuda or "",
-    }
-    return tuple(named.items())
+    here = environment("cpu").model_dump(exclude=_OF_THE_DEVICE)
+    here["grader"] = f"{here['grader']}+{_code()}"
+    return tuple((name, version or "") for name, version in here.items())
 
 
 def _code() -> str:
