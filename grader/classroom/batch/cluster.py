@@ -137,11 +137,15 @@ def read(file: Path) -> tuple[str, int, dict[str, Any]]:
         system, jobs = entries.pop("system", None), entries.pop("jobs", 1)
         options = entries.pop("options", {})
         if system not in SYSTEMS:
-            raise ValueError(f"system is {system!r}, and may be {', '.join(SYSTEMS)}")
+            named = f"its system is {system!r}" if system else "it names no system"
+            raise ValueError(f"{named}; one of {', '.join(SYSTEMS)}")
         if type(jobs) is not int or jobs < 1 or not isinstance(options, dict) or entries:
             raise ValueError("it has system, jobs = 4 and the table [options], and nothing else")
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
+        raise UsageError(
+            f"{file} cannot be read: {error.strerror}.",
+            f"Name a file that describes a cluster, or one of {', '.join(SYSTEMS)}.",
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as error:
         raise UsageError(
             f"{file} describes no cluster: {error}.", "docs/grade.md shows such files."

@@ -75,7 +75,7 @@ def grade_class(order: ClassOrder, say: Say, watch: Watch) -> ClassRun:
         for problem in (*plan.problems, *plan.strangers):
             say(problem)
         found = Found()
-        _remember(order)
+        _remember(order, exercises)
         write(plan, found, order, complete=False)
         complete = False
         try:
@@ -148,6 +148,7 @@ def _workers(order: ClassOrder) -> Iterator[Any]:
 def write(plan: Plan, found: Found, order: ClassOrder, complete: bool) -> ClassRun:
     """Write what follows from the results: each student's attempts, and the class's record."""
     store = order.store
+    store.forget_others([entry.handed_in.student.login for entry in plan.entries])
     for entry in plan.entries:
         attempts = collect.attempts_of(plan, entry, found)
         signed = [signing.sign(attempts, order.key)] if order.key and attempts else attempts
@@ -161,11 +162,11 @@ def write(plan: Plan, found: Found, order: ClassOrder, complete: bool) -> ClassR
 # -- the order itself, for `grader regrade`
 
 
-def _remember(order: ClassOrder) -> None:
+def _remember(order: ClassOrder, exercises: Sequence[Exercise]) -> None:
     kept = {
         "submissions": str(order.submissions.resolve()),
         "roster": str(order.roster.resolve()),
-        "exercises": [exercise.name for exercise in order.exercises],
+        "exercises": [exercise.name for exercise in exercises],
         "device": order.device,
         "hardened": order.hardened,
     }

@@ -165,6 +165,13 @@ class Store:
         else:
             path.unlink(missing_ok=True)
 
+    def forget_others(self, students: Sequence[str]) -> None:
+        """Remove the attempts of those who are no longer on the roster."""
+        known = {f"{file_name(student)}.jsonl" for student in students}
+        for path in (self.folder / ATTEMPTS).glob("*.jsonl"):
+            if path.name not in known:
+                path.unlink(missing_ok=True)
+
     def write_page(self, page: str) -> None:
         self._write(self.page, page)
 

@@ -267,3 +267,32 @@ def test_where_a_gpu_is_asked_for_and_none_is_there_nothing_is_graded(batch):
     crew = Made(lambda worker, job: answer(result()))
     _, said = batch({"ada": "a = 1\n"}, crew, device="cuda")
     assert said == ["No worker has a GPU."]
+
+
+def test_a_scheduler_that_vanishes_ends_the_run_and_loses_nothing(batch):
+    crew = Made(lambda worker, job: answer(result()), names=["a"])
+    seen = crew.workers()
+
+    def gone() -> dict[str, str]:
+        if len(crew.began) < 2:
+            return seen
+        raise CannotGrade("The scheduler of the cluster is gone.")
+
+    crew.workers = gone
+    record, said = batch({"ada": "a = 1\n", "bob": "b = 1\n", "cyd": "c = 1\n"}, crew)
+    assert said[-1] == "The scheduler of the cluster is gone."
+    points = sorted(str(cell.points) for cell in cells(record).values())
+    assert points.count("5") >= 1
+    again = Made(lambda worker, job: answer(result()))
+    record, _ = batch({"ada": "a = 1\n", "bob": "b = 1\n", "cyd": "c = 1\n"}, again)
+    assert len(again.began) == points.count("None")
+    assert [cell.points for cell in cells(record).values()] == [5, 5, 5]
+
+
+def test_one_reason_is_said_a_few_times_and_logged_each_time(batch, tmp_path: Path):
+    kernels = {f"s{number}": f"a = {number}\n" for number in range(9)}
+    _, said = batch(kernels, Made(lambda worker, job: answer(fault="no memory")))
+    assert len([text for text in said if "no memory" in text]) == run.MOST_SAID
+    logs = [path.read_text(encoding="utf-8") for path in (tmp_path / "out/logs").iterdir()]
+    assert [text.count("no memory") for text in logs] == [3] * 9
+    assert all("| printed" in text for text in logs)
