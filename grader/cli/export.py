@@ -6,7 +6,7 @@ import csv
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli import options
+from grader.cli import graded, options
 from grader.cli.deliver import deliver, log_message, make_folder
-from grader.model import UsageError, save_file, texts
+from grader.model import UsageError, save_file
 
 if TYPE_CHECKING:
+    from grader.classroom.policy.graded_class import GradedClass
     from grader.model import Attempt
     from grader.reports import Document, Filled
+    from grader.reports.formats.scores import Graded
 
 
 class Exported(StrEnum):
@@ -43,6 +45,7 @@ class Counting(StrEnum):
     LAST = "last"
 
 
+_log = graded.log
 # These formats list every attempt; the others take one for each exercise.
 _ALL_ATTEMPTS = (Exported.CSV_LONG, Exported.RESULT, Exported.ATTEMPT)
 
@@ -55,10 +58,6 @@ Out = Annotated[
         metavar="PATH",
         help="Write here, not to standard output. For gradescope and several students: a folder.",
     ),
-]
-Trust = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="PUBLIC.pem", help="Take only results signed with this key; repeatable."),
 ]
 Total = Annotated[
     str,
@@ -81,14 +80,21 @@ def export(
     keep: Annotated[
         Counting, typer.Option(help="The attempt that counts, of several at one exercise.")
     ] = Counting.BEST,
-    trust: Trust = None,
+    trust: graded.Trust = None,
     decisions: options.Decided = None,
+    manual: graded.ManualFile = None,
 ) -> None:
     """Write a class's results for other systems, or pack a course for Gradescope."""
     _require_fitting(form, gradebook, total)
     if form is Exported.GRADESCOPE_ZIP:
         _export_zip(files, out)
         return
+    if (folder := _graded_class(files, manual)) is not None:
+        found = graded.read(folder, manual, trust, decisions)
+        documents, missing = _of_class(form, found, gradebook, total, out)
+        _log_left_out(missing)
+        deliver(documents)
+        raise typer.Exit(int(bool(missing or found.problems)))
     from grader.classroom import context_of
     from grader.classroom import gradebook as grades
     from grader.classroom.board import decisions as decided
@@ -120,6 +126,49 @@ def export(
     raise typer.Exit(int(bool(left_out)))
 
 
+def _graded_class(files: Sequence[Path], manual: Path | None) -> Path | None:
+    """Return the folder of `grader grade` that is exported, or None for results and attempts."""
+    from grader.classroom.policy import graded_class
+
+    folders = [path for path in files if graded_class.is_one(path)]
+    if folders and len(files) > 1:
+        raise UsageError(
+            f"{folders[0]} is a graded class, which is exported alone.",
+            "Leave out the other files, or name its folder attempts/ for the attempts themselves.",
+        )
+    if manual is not None and not folders:
+        raise UsageError(
+            "--manual changes the grades of a graded class, and none is given.",
+            "Give the folder that `grader grade` made.",
+        )
+    return folders[0] if folders else None
+
+
+def _of_class(
+    form: Exported, found: GradedClass, gradebook: Path | None, total: str, out: Path | None
+) -> tuple[list[Document], list[str]]:
+    """Return a class's documents with its final grades, and what has no place in them."""
+    from grader.reports import Context, Document, Report
+    from grader.reports.formats import tables
+
+    if not found.rows:
+        raise _nothing_to_export(signed=False)
+    if gradebook is not None:
+        return _for_canvas(gradebook, found.rows, total, out)
+    if form is Exported.CSV_WIDE:
+        return [Document(out, tables.final_wide(found.rows))], []
+    if form is Exported.CSV_LONG:
+        return [Document(out, tables.final_long(found.rows, found.attempts))], []
+    attempts = found.attempts_in_order()
+    if not attempts:
+        raise _nothing_to_export(signed=False)
+    if any(row.deductions for row in found.rows):
+        _log([f"note: {form} holds the points of the checks, without deductions and changes"])
+    if form is Exported.GRADESCOPE:
+        return _for_gradescope(attempts, out), []
+    return list(Report(form.value, out).make(attempts, Context())), []
+
+
 def _invalidated(attempts: Sequence[Attempt], reasons: Collection[str]) -> Iterator[str]:
     for attempt in attempts:
         if attempt.id in reasons:
@@ -147,11 +196,6 @@ def _log_left_out(problems: Sequence[str]) -> None:
     _log(f"left out: {problem}" for problem in problems)
 
 
-def _log(lines: Iterable[str]) -> None:
-    for line in lines:  # names of files are hostile text, too
-        log_message(texts.one_line(line, 500))
-
-
 def _nothing_to_export(signed: bool) -> UsageError:
     expected = "attempts signed with this key" if signed else "results or attempts"
     more = "" if signed else "; for signed ones give --trust PUBLIC.pem, too"
@@ -159,12 +203,12 @@ def _nothing_to_export(signed: bool) -> UsageError:
 
 
 def _for_canvas(
-    gradebook: Path, attempts: Sequence[Attempt], total: str, out: Path | None
+    gradebook: Path, of_class: Graded, total: str, out: Path | None
 ) -> tuple[list[Document], list[str]]:
     """Return the filled gradebook, and the students and exercises that it lacks, in words."""
     from grader.reports import Document
 
-    filled = _filled(gradebook, attempts, total)
+    filled = _filled(gradebook, of_class, total)
     missing = [
         f"{gradebook}: it has no row for the student {name}" for name in filled.unknown_students
     ]
@@ -172,7 +216,7 @@ def _for_canvas(
     return [Document(out, filled.text)], missing
 
 
-def _filled(gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:
+def _filled(gradebook: Path, of_class: Graded, total: str) -> Filled:
     from grader.reports.formats import canvas
 
     try:
@@ -185,7 +229,7 @@ def _filled(gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:
             "as CSV in UTF-8.",
         ) from None
     try:
-        return canvas.fill(text, attempts, total)
+        return canvas.fill(text, of_class, total)
     except csv.Error as error:
         raise UsageError(
             f"The gradebook {gradebook} cannot be read as CSV: {error}.",

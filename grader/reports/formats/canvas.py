@@ -9,18 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from grader.model import Attempt, UsageError
-from grader.reports.formats import facts
+from grader.model import UsageError
+from grader.reports.formats.scores import Graded, scores
 
 _LOGINS = ("SIS Login ID", "SIS User ID", "Integration ID", "ID")
 _NUMBER = re.compile(r" \(\d+\)$")
-
-
-_Points = tuple[int, int]  # earned, and possible
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class Filled:
     unknown_exercises: tuple[str, ...]
 
 
-def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled:
+def fill(gradebook: str, graded: Graded, total: str = "") -> Filled:
     """Put each student's points into the columns named as the exercises.
 
     `total` names a column for the sum over all exercises, with Canvas's number or without. If
@@ -42,25 +39,26 @@ def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled
     """
     rows = list(csv.reader(io.StringIO(gradebook.removeprefix("\ufeff"))))
     head, possible = _heading_rows(rows)
-    points = _points(attempts, total)
-    exercises = {a.result.exercise for a in attempts}
-    placed = _columns_to_fill(head, exercises, total)
+    of_class = scores(graded)
+    placed = _columns_to_fill(head, of_class.exercises, total)
     known: set[str] = set()
     for row in rows[1:]:
-        student = next((name for name in _logins(head, row) if name in points), None)
+        student = next(filter(None, map(of_class.student_of, _logins(head, row))), None)
         if student is None or row is possible:
             continue
         known.add(student)
+        points = dict(of_class.points[student])
+        if total and student in of_class.totals:
+            points[total] = of_class.totals[student]
         for name, column in placed.items():
-            if name in points[student]:
-                most = _most(possible, column)
-                row[column] = _scaled(*points[student][name], most)
+            if name in points:
+                row[column] = _scaled(*points[name], _most(possible, column))
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     return Filled(
         text.getvalue(),
-        tuple(sorted(set(points) - known)),
-        tuple(sorted(exercises - set(placed))),
+        tuple(sorted(of_class.points.keys() - known)),
+        tuple(sorted(of_class.exercises - placed.keys())),
     )
 
 
@@ -75,30 +73,6 @@ def _heading_rows(rows: Sequence[list[str]]) -> tuple[list[str], list[str] | Non
         row += [""] * (width - len(row))
     marked = (row for row in rows[1:4] if row[0].strip() == "Points Possible")
     return rows[0], next(marked, None)
-
-
-def _points(attempts: Sequence[Attempt], total: str) -> Mapping[str, Mapping[str, _Points]]:
-    """Return for each student and exercise the points, if it was graded.
-
-    Of several attempts at one exercise the last graded one counts.
-    """
-    points: dict[str, dict[str, _Points | None]] = {}
-    best: dict[str, int] = {}
-    for attempt in attempts:
-        mine, result = points.setdefault(attempt.student.casefold(), {}), attempt.result
-        best[result.exercise] = max(best.get(result.exercise, 0), facts.most(result))
-        if facts.graded(result):
-            mine[result.exercise] = facts.earned(result), facts.most(result)
-        else:
-            mine.setdefault(result.exercise, None)
-    for mine in points.values():
-        earned = facts.sum_or_none(None if of is None else of[0] for of in mine.values())
-        if total and earned is not None:
-            mine[total] = earned, sum(best.values())
-    return {
-        student: {name: of for name, of in mine.items() if of is not None}
-        for student, mine in points.items()
-    }
 
 
 def _columns_to_fill(head: Sequence[str], exercises: Collection[str], total: str) -> dict[str, int]:
@@ -141,7 +115,7 @@ def _column(head: Sequence[str], name: str, fix: str) -> int | None:
 
 
 def _logins(head: Sequence[str], row: Sequence[str]) -> list[str]:
-    return [row[head.index(c)].strip().casefold() for c in _LOGINS if c in head]
+    return [row[head.index(c)] for c in _LOGINS if c in head]
 
 
 def _most(possible: Sequence[str] | None, column: int) -> Fraction | None:
@@ -151,7 +125,7 @@ def _most(possible: Sequence[str] | None, column: int) -> Fraction | None:
         return None
 
 
-def _scaled(earned: int, most: int, possible: Fraction | None) -> str:
+def _scaled(earned: Fraction, most: Fraction, possible: Fraction | None) -> str:
     """Write points on Canvas's scale, with at most two decimals."""
-    value = Fraction(earned) if not (possible and most) else possible * earned / most
+    value = possible * earned / most if possible and most else earned
     return f"{float(value):.2f}".rstrip("0").rstrip(".")
