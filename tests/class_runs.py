@@ -11,6 +11,7 @@ import reported
 from grader.model.attempts import Attempt, attempt_json
 from grader.model.class_run import Cell, ClassRow, ClassRun, Standing, class_json, standing_of
 from grader.model.results import Environment, Result
+from grader.reports.formats import facts
 
 EXERCISES = ("01_double", "02_row_sum", "p01_copy")  # of tests/courses/small
 POINTS = dict(zip(EXERCISES, (10, 20, 5), strict=True))
@@ -61,6 +62,7 @@ def cell_of(one: Attempt) -> Cell:
         points=result.points,
         max_points=result.max_points,
         status=result.status.value,
+        why=facts.reason(result),
         attempt=one.id,
     )
 

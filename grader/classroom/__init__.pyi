@@ -32,6 +32,7 @@ from .intake.roster import read_roster as read_roster
 from .intake.submissions import take_in as take_in
 from .policy.records import FinalCell as FinalCell
 from .policy.records import FinalRow as FinalRow
+from .policy.students_view import StudentsView as StudentsView
 from .publish.evidence import Evidence as Evidence
 from .publish.evidence import started as started
 from .publish.folder import Shown as Shown

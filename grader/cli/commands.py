@@ -18,6 +18,7 @@ from grader.cli import (
     ci,
     export,
     grade,
+    feedback,
     kernel_file,
     keys,
     learn,
@@ -68,6 +69,7 @@ app.command(rich_help_panel=menu.INSTRUCTORS)(ci.ci)
 app.command(rich_help_panel=menu.INSTRUCTORS)(grade.grade)
 app.command(rich_help_panel=menu.INSTRUCTORS)(grade.regrade)
 app.command(rich_help_panel=menu.INSTRUCTORS)(export.export)
+app.command(rich_help_panel=menu.INSTRUCTORS)(feedback.feedback)
 app.add_typer(keys.keys, name="keys", rich_help_panel=menu.INSTRUCTORS)
 app.add_typer(board.leaderboard, name="leaderboard", rich_help_panel=menu.INSTRUCTORS)
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import os
-import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli import graded, options
-from grader.cli.deliver import deliver, log_message, make_folder
+from grader.cli.deliver import deliver, file_name, log_message, make_folder
 from grader.model import UsageError, save_file
 
 if TYPE_CHECKING:
@@ -254,21 +252,13 @@ def _for_gradescope(attempts: Sequence[Attempt], out: Path | None) -> list[Docum
             f"{students}, but {out} is a file, not a folder.",
             "Give --out DIR, a folder or a new name; or move that file away.",
         )
-    folders = {student: out / _folder_name(student) for student in by_student}
+    folders = {student: out / file_name(student) for student in by_student}
     for folder in (out, *folders.values()):
         make_folder(folder)
     return [
         Document(folders[student] / "results.json", gradescope.document(theirs))
         for student, theirs in by_student.items()
     ]
-
-
-def _folder_name(student: str) -> str:
-    """Return the student's name if it is safe as a folder's name, else a safe and unique one."""
-    if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,80}", student):
-        return student
-    digest = hashlib.sha256(student.encode()).hexdigest()[:12]
-    return f"{re.sub(r'[^A-Za-z0-9_-]', '_', student)[:40]}-{digest}"
 
 
 def _export_zip(files: Sequence[Path], out: Path | None) -> None:

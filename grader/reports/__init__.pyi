@@ -6,6 +6,7 @@ from . import class_run as class_run
 from . import contract as contract
 from . import doctor as doctor
 from . import drafted as drafted
+from . import feedback as feedback
 from . import junit_verify as junit_verify
 from . import lint as lint
 from . import plots as plots

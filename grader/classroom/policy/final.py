@@ -138,7 +138,7 @@ def _cell(cell: Cell, late: Lateness, before: str, counts: bool) -> FinalCell:
         counts=counts,
         late=0 if ungraded else late.seconds,
         deduction=Fraction(0) if ungraded else deduction,
-        reason=late.reason if late.reason and not ungraded else why,
+        reason=late.reason if late.reason and earned else why,
         status=cell.status,
         attempt=cell.attempt,
     )

@@ -85,13 +85,17 @@ def explained(cell: FinalCell) -> str:
     """Return what was taken from a cell's points, or added, and why; empty where nothing was."""
     parts = []
     if cell.deduction:
-        parts.append(f"{text_of(-cell.deduction)} points: {cell.reason}")
+        parts.append(f"{_change(-cell.deduction)}: {cell.reason}")
     if cell.change:
-        sign = "+" if cell.change > 0 else ""
-        parts.append(f"{sign}{text_of(cell.change)} points by the instructor")
+        parts.append(f"{_change(cell.change)} by the instructor")
     if cell.comment:
         parts.append(cell.comment)
     return "; ".join(parts)
+
+
+def _change(points: Fraction) -> str:
+    word = "point" if abs(points) == 1 else "points"
+    return f"{'+' if points > 0 else ''}{text_of(points)} {word}"
 
 
 def text_of(points: Fraction | None) -> str:

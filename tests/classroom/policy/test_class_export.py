@@ -81,7 +81,7 @@ def test_an_instructor_s_changes_are_merged_and_what_cannot_be_is_left_out(capsy
     )
     ada, _, _, grace = exported("--manual", "mine.csv", code=1)
     assert (ada["total"], grace["total"]) == ("11", "8")
-    assert ada["deductions"] == "02_row_sum: +1 points by the instructor; nearly right"
+    assert ada["deductions"] == "02_row_sum: +1 point by the instructor; nearly right"
     assert "mine.csv, line 4: the class has no student mallory" in capsys.readouterr().err
 
 

@@ -243,7 +243,7 @@ def test_an_instructor_has_the_last_word():
     assert one.total == 22
     assert one.comment == "come to my office"
     assert one.deductions == (
-        "01_double: -1 points: 1 h late (1 day begun): 10 % off; -2 points by the instructor; "
+        "01_double: -1 point: 1 h late (1 day begun): 10 % off; -2 points by the instructor; "
         "copied a loop",
         "02_row_sum: +15 points by the instructor; graded by hand",
     )
