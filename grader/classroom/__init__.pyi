@@ -48,3 +48,5 @@ from .release.build import Order as Order
 from .release.build import Release as Release
 from .release.update import Action as Action
 from .release.update import Plan as Plan
+from .similarity.records import Comparison as Comparison
+from .similarity.records import Pair as Pair

@@ -28,6 +28,7 @@ from grader.cli import (
     release,
     report,
     say,
+    similarity,
     solutions,
     standing,
 )
@@ -70,6 +71,7 @@ app.command(rich_help_panel=menu.INSTRUCTORS)(grade.grade)
 app.command(rich_help_panel=menu.INSTRUCTORS)(grade.regrade)
 app.command(rich_help_panel=menu.INSTRUCTORS)(export.export)
 app.command(rich_help_panel=menu.INSTRUCTORS)(feedback.feedback)
+app.command(rich_help_panel=menu.INSTRUCTORS)(similarity.similarity)
 app.add_typer(keys.keys, name="keys", rich_help_panel=menu.INSTRUCTORS)
 app.add_typer(board.leaderboard, name="leaderboard", rich_help_panel=menu.INSTRUCTORS)
 

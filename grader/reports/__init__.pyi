@@ -14,6 +14,7 @@ from . import report as report
 from . import report_cell as report_cell
 from . import rerun as rerun
 from . import sarif as sarif
+from . import similarity as similarity
 from . import solution_terminal as solution_terminal
 from . import solutions as solutions
 from . import terminal as terminal

@@ -120,9 +120,7 @@ class _Reader:
                 return (f"{NAME}=",)
             case ast.FunctionDef() | ast.ClassDef():
                 return (type(node).__name__,)
-            case ast.AugAssign(op=op):  # `a += b` is `a = a + b`
-                return ("Assign", type(op).__name__)
-            case ast.AnnAssign():
+            case ast.AugAssign() | ast.AnnAssign():
                 return ("Assign",)
             case ast.Expr() | ast.arguments():
                 return ()
@@ -153,6 +151,8 @@ class _Reader:
                 return [*decorators, args, *_without_docstring(body)]
             case ast.arg():
                 return []  # its annotation
+            case ast.AugAssign(target=target, op=op, value=value):  # `a += b` is `a = a + b`
+                return [target, ast.BinOp(target, op, value)]
             case ast.AnnAssign(target=target, value=value):
                 return [target, value] if value else [target]
             case ast.Module(body=body) | ast.ClassDef(body=body):
