@@ -14,7 +14,7 @@ from grader.model.results import Environment, Result
 from grader.reports.formats import facts
 
 EXERCISES = ("01_double", "02_row_sum", "p01_copy")  # of tests/courses/small
-POINTS = dict(zip(EXERCISES, (10, 20, 5), strict=True))
+POINTS = dict(zip(EXERCISES, (10, 10, 5), strict=True))
 HANDED_IN = "2026-11-20T10:00:00Z"
 
 

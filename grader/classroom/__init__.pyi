@@ -30,6 +30,8 @@ from .intake.records import Intake as Intake
 from .intake.records import Roster as Roster
 from .intake.roster import read_roster as read_roster
 from .intake.submissions import take_in as take_in
+from .policy.overview import AtExercise as AtExercise
+from .policy.overview import Overview as Overview
 from .policy.records import FinalCell as FinalCell
 from .policy.records import FinalRow as FinalRow
 from .policy.students_view import StudentsView as StudentsView

@@ -25,6 +25,7 @@ from grader.cli import (
     look,
     loop,
     menu,
+    overview,
     release,
     report,
     say,
@@ -71,6 +72,7 @@ app.command(rich_help_panel=menu.INSTRUCTORS)(grade.grade)
 app.command(rich_help_panel=menu.INSTRUCTORS)(grade.regrade)
 app.command(rich_help_panel=menu.INSTRUCTORS)(export.export)
 app.command(rich_help_panel=menu.INSTRUCTORS)(feedback.feedback)
+app.command(rich_help_panel=menu.INSTRUCTORS)(overview.overview)
 app.command(rich_help_panel=menu.INSTRUCTORS)(similarity.similarity)
 app.add_typer(keys.keys, name="keys", rich_help_panel=menu.INSTRUCTORS)
 app.add_typer(board.leaderboard, name="leaderboard", rich_help_panel=menu.INSTRUCTORS)

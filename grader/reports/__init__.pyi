@@ -9,6 +9,7 @@ from . import drafted as drafted
 from . import feedback as feedback
 from . import junit_verify as junit_verify
 from . import lint as lint
+from . import overview as overview
 from . import plots as plots
 from . import report as report
 from . import report_cell as report_cell

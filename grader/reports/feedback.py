@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment
 
 from grader.classroom import FinalCell, StudentsView
-from grader.classroom.policy.records import explained, text_of
+from grader.classroom.policy.records import remark, text_of
 from grader.model import Result, Status, texts, utc
 from grader.reports.report_parts import all_steps, colour_of, parts_of
 from grader.reports.solution_pages import inline
@@ -116,17 +116,13 @@ def _grade(cell: FinalCell, result: Result | None) -> dict[str, Any]:
     word, colour = _STANDING[cell.standing], "faint"
     if cell.standing == "graded" and result is not None:
         word, colour = word_of(result.status).lower(), colour_of(result.status)
-    said = explained(cell)
-    remark = (
-        said if said and cell.standing == "graded" else "; ".join(filter(None, (cell.reason, said)))
-    )
     return {
         "exercise": cell.exercise,
         "title": result.title if result is not None else cell.exercise,
         "word": word,
         "colour": colour,
         "points": "–" if cell.final is None else f"{text_of(cell.final)} of {cell.max_points}",
-        "remark": remark,
+        "remark": remark(cell),
         "counts": cell.counts,
         "link": result is not None and bool(all_steps(result)),
     }
@@ -141,8 +137,8 @@ def _lines(view: StudentsView, course: Course) -> Iterator[str]:
     yield from ("", "| exercise | verdict | points | remarks |", "| --- | --- | --- | --- |")
     for cell in row.cells:
         grade = _grade(cell, view.results.get(cell.exercise))
-        remark = grade["remark"] + ("" if cell.counts else " (not in the total)")
-        cells = (cell.exercise, grade["word"], grade["points"], remark.strip())
+        said = grade["remark"] + ("" if cell.counts else " (not in the total)")
+        cells = (cell.exercise, grade["word"], grade["points"], said.strip())
         yield f"| {' | '.join(map(_plain, cells))} |"
     for cell in row.cells:
         result = _shown(view, cell)

@@ -93,6 +93,13 @@ def explained(cell: FinalCell) -> str:
     return "; ".join(parts)
 
 
+def remark(cell: FinalCell) -> str:
+    """Return what there is to say about a cell: why it has these points, and what changed them."""
+    said = explained(cell)
+    told_already = cell.reason and cell.reason in said
+    return said if told_already else "; ".join(filter(None, (cell.reason, said)))
+
+
 def _change(points: Fraction) -> str:
     word = "point" if abs(points) == 1 else "points"
     return f"{'+' if points > 0 else ''}{text_of(points)} {word}"
