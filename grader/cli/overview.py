@@ -57,7 +57,8 @@ def overview(
         deliver.make_folder(folder)
     for row in rows:
         save_file(out / links[row.student], pages.student(whole, row, course))
-    save_file(out / "index.html", pages.index(whole, course, links))
+    notes = (*found.run.problems, *found.run.strangers)
+    save_file(out / "index.html", pages.index(whole, course, links, notes))
     deliver.log_message(f"{out / 'index.html'}: written; it names students, and is yours alone")
     raise typer.Exit(int(bool(found.problems)))
 

@@ -57,7 +57,7 @@ def similarity(
     intake, found = _sources(submissions, roster, exercises)
     least = SHARE if share is None else share
     comparisons = _compared(exercises, found, least)
-    if not any(one.compared for one in comparisons):
+    if not comparisons:
         raise UsageError(
             f"{submissions} holds no two files of one exercise to compare.",
             "Name the folder of the submissions, or the one that `grader grade` made.",

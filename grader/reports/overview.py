@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -16,7 +16,7 @@ from markupsafe import Markup
 from grader.classroom import AtExercise, FinalCell, FinalRow, Overview
 from grader.classroom.policy.overview import PASSED
 from grader.classroom.policy.records import remark, text_of
-from grader.model import Attempt, percent, utc
+from grader.model import Attempt, percent, texts, utc
 from grader.model.verdict import first_problem
 from grader.reports.board_plots import share_strip
 from grader.reports.formats import facts
@@ -48,8 +48,11 @@ class Course:
     section: str = ""
 
 
-def index(of: Overview, course: Course, links: Mapping[str, str]) -> str:
-    """Return the page of the class; `links` lead from logins to the pages of students."""
+def index(of: Overview, course: Course, links: Mapping[str, str], notes: Sequence[str] = ()) -> str:
+    """Return the page of the class; `links` lead from logins to the pages of students.
+
+    `notes` are about the roster and the submissions, a sentence each.
+    """
     return _rendered(
         "overview.html",
         course=course,
@@ -68,6 +71,7 @@ def index(of: Overview, course: Course, links: Mapping[str, str]) -> str:
             (row, links[row.student], [_mark(cell) for cell in row.cells]) for row in of.rows
         ],
         sections=any(row.section for row in of.rows),
+        notes=[texts.one_line(note) for note in notes],
     )
 
 

@@ -41,7 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     course = Path(shutil.copytree(SMALL, root / "small"))
     results = class_runs.results(root / "results", class_runs.a_class())
     kernel = (HONEST / "01_vector_add" / "block_pointers.py").read_text()
-    for student, text in (("ada", kernel), ("bob", kernel.replace("x_ptr", "first").replace("offset", "at"))):
+    renamed = kernel.replace("x_ptr", "first").replace("offset", "at")
+    for student, text in (("ada", kernel), ("bob", renamed)):
         place = root / "submissions" / student / "exercises" / "01_double"
         place.mkdir(parents=True)
         (place / "kernel.py").write_text(text)

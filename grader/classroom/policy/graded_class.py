@@ -75,7 +75,7 @@ def read(
     rows = final(run, rules, lines, context.now)
     # Without keys the grades are those of class.json: a text that cannot be read costs a message.
     unread = () if context.trusted else found.problems
-    notes = [*_notes(run, rules), *run.problems, *run.strangers]
+    notes = [*_notes(run, rules)]
     notes += [line for line in unread if not line.startswith(" ")]
     return GradedClass(run, rows, attempts, (*problems, *changes.problems), tuple(notes))
 
