@@ -99,4 +99,4 @@ def next_steps(run: ClassRun, out: Path) -> Iterator[str]:
     """Yield the commands that come next, from the record's folder."""
     if any(cell.standing == "not_graded" for row in run.rows for cell in row.cells):
         yield "next: run the same command again with --resume: it tries what could not be graded"
-    yield f"next: grader export csv-wide {out}/attempts --out grades.csv"
+    yield f"next: grader export csv-wide {out} --out grades.csv"

@@ -16,7 +16,7 @@ OTHER = "other"  # failed, and no step says where
 
 @dataclass(frozen=True)
 class AtExercise:
-    """How far the class is at one exercise.
+    """The standing of a class at one exercise.
 
     `counts` are students by where they stand: PASSED, one of the other words above, or the step at
     which their kernel failed. `shares` are those of the kernels whose speed was measured.
