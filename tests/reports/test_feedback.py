@@ -91,6 +91,7 @@ def test_nothing_of_others_and_nothing_of_the_machine_is_on_a_page():
         for hidden in ("srv", "hidden", "bob2", "Bobby", "printed by", "S1", "g1"):
             assert hidden not in page, hidden
         assert "tests.py" in page
+    assert (view.row.notes, view.row.ids, view.results["01_double"].output) == ((), {}, "")
 
 
 def test_an_attempt_of_somebody_else_is_never_shown():

@@ -186,6 +186,19 @@ def test_a_group_has_the_extension_of_each_of_its_members():
     assert left == [10, 10, 8]
 
 
+def test_an_extension_before_the_deadline_shortens_nothing():
+    one = row("ada", cell(points=10), submitted_at=time(-1), due=time(-48))
+    assert grades(one, TEN_A_DAY)[0] == 10
+
+
+def test_of_several_exercises_the_best_count():
+    settings = GradingSettings(groups=(Group("all", EXERCISES, Fraction(1), best=2),))
+    points = (10, 0, 4)
+    cells = [cell(name, each) for name, each in zip(EXERCISES, points, strict=True)]
+    (one,) = final(run(row("ada", *cells)), settings)
+    assert one.total == 90, "the mean of 10 of 10 and 4 of 5"
+
+
 def test_an_extension_that_names_a_day_ends_with_it():
     one = row("ada", cell(points=10), submitted_at="2026-11-22T23:00:00Z", due="2026-11-22")
     assert grades(one, TEN_A_DAY)[0] == 10
