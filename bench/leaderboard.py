@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +70,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         load_after = os.getloadavg()
         stages = made.stages()
         pages = sizes(made.board)
+        inverted = inverted_pairs(made.board)
     largest = max(size for name, size in pages.items() if name.endswith(".html"))
     wall, processor = (statistics.median(column) for column in zip(*runs, strict=True))
     print(f"build: {wall:.1f} s, {processor:.1f} s of processors; medians of {len(runs)}")
     for stage, seconds in stages.items():
         print(f"  {stage}: {seconds:.2f} s")
     print(f"largest page: {largest:,} bytes; {len(pages):,} files, {sum(pages.values()):,} bytes")
+    print(f"pairs of rows in which the lower one shows a higher share: {inverted}")
     record = {
         "benchmark": "leaderboard",
         "machine": machine() | {"load_before": load_before, "load_after": load_after},
@@ -87,6 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "build_processor_s": processor,
         "runs_s": runs,
         "stages_s": stages,
+        "inverted_pairs": inverted,
         "largest_page_bytes": largest,
         "largest_pages": sorted(pages.items(), key=lambda one: -one[1])[:12],
         "files": len(pages),
@@ -326,6 +330,21 @@ def measured(gpu: str, share: float, draw: random.Random) -> Speed:
             ),
         ),
     )
+
+
+def inverted_pairs(board: Path) -> dict[str, int]:
+    """Pairs of ranked rows whose shown share, or measured share, rises down one of the tables."""
+    site = json.loads((board / "board.json").read_bytes())
+    tables = [
+        [(row["share_low"], row["share"]) for row in one["rows"] if row["rank"] is not None]
+        for one in site["boards"]
+    ]
+    tables.append([(s["mean_low"], s["mean"]) for s in site["standings"] if s["rank"] is not None])
+    pairs = [pair for rows in tables for pair in combinations(rows, 2)]
+    return {
+        "shown": sum(below[0] > above[0] for above, below in pairs),
+        "measured": sum(below[1] > above[1] for above, below in pairs),
+    }
 
 
 def sizes(folder: Path) -> dict[str, int]:

@@ -19,12 +19,13 @@ from grader.model.attempts import Attempt
 from grader.model.numbers import Compared, Numbers, Values
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Frame, Result, Speed, Step, parse_result
-from grader.reports.formats import canvas
+from grader.reports.formats import blackboard, canvas, moodle
 from grader.reports.formats.registry import FORMATS, Context, Report
 
 FOLDER = Path(__file__).parent
 GOLDEN = FOLDER / "golden" / "reports"
 GRADEBOOK = FOLDER / "golden" / "gradebook.csv"  # as Canvas exports one
+OF_BLACKBOARD = FOLDER / "golden" / "gradebook-blackboard.csv"
 PASSED = parse_result((FOLDER / "courses" / "result.json").read_bytes())
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 IDENTITY = {
@@ -229,6 +230,9 @@ def golden() -> dict[str, str]:
     files["prairielearn-fault.json"] = faulty.text
     book = GRADEBOOK.read_text(encoding="utf-8")
     files["canvas.csv"] = canvas.fill(book, a_class(), total="All kernels").text
+    book = OF_BLACKBOARD.read_text(encoding="utf-8")
+    files["blackboard.csv"] = blackboard.fill(book, a_class(), total="All kernels").text
+    files["moodle.csv"] = moodle.document(a_class(), total="All kernels")
     assert all(text is not None for text in files.values())
     return files
 

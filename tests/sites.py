@@ -12,7 +12,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from statistics import fmean
 
-from grader.classroom.board.records import Board, Row, Site, Standing, State, Student, Tried
+from grader.classroom.board import baselines as limits
+from grader.classroom.board.records import (
+    Board,
+    Row,
+    Site,
+    Standing,
+    State,
+    Student,
+    Tally,
+    Tried,
+)
 
 EXERCISES = {
     "01_vector_add": ("Vector add", "triton", 0.85, 0.95),
@@ -45,6 +55,7 @@ NOTES = {
     State.INVALIDATED: "the kernel remembers its last answer",
 }
 
+NO_FIGURES = dict.fromkeys(("share", "share_low", "share_high"))
 NO_SHARE = (State.FAILED, State.NOT_TIMED)
 
 
@@ -71,7 +82,7 @@ def made(
     boards = []
     for name in names:
         title, backend, passing, great = EXERCISES[name]
-        rows = list(baselines(rng, gpus))
+        rows = list(limits.one_for_all_gpus(baselines(rng, gpus)))
         for who, key in people:
             count = attempts if exactly else rng.randint(attempts // 2, attempts)
             if skill[key] < 0.4 and not exactly:
@@ -86,9 +97,10 @@ def made(
         title="Memory-bound GPU kernels",
         version="2026.1",
         made_at="2026-11-21T15:00:00Z",
-        exercises=exercises + 5,
+        exercises=exercises + 2,
+        tallies=tallies(histories, boards),
         boards=tuple(boards),
-        standings=standings(people, boards),
+        standings=standings(people, boards, histories),
         students=tuple(
             Student(who, key, tuple(sorted(histories[key], key=lambda each: each.when)))
             for who, key in people
@@ -153,7 +165,7 @@ def _row(who: str, key: str, tries: Sequence[Tried]) -> Row:
 def baselines(rng: random.Random, gpus: Sequence[str]) -> Iterable[Row]:
     for gpu in gpus:
         for who, share in (
-            ("limit of this GPU's memory", 1.0),
+            ("limit of the GPU's memory", 1.0),
             ("model solution", rng.uniform(0.92, 0.96)),
             ("torch.compile", rng.uniform(0.85, 0.91)),
             ("torch eager", rng.uniform(0.45, 0.6)),
@@ -171,30 +183,49 @@ def baselines(rng: random.Random, gpus: Sequence[str]) -> Iterable[Row]:
             )
 
 
+def placed(rows: Sequence, low: str, high: str) -> list:
+    """Ranked rows in the order of the shares that are certain, as records.Row says."""
+    rows = sorted(rows, key=lambda row: -getattr(row, low))
+    lows = [getattr(row, low) for row in rows]
+    return [
+        replace(
+            row,
+            rank=1 + sum(one > own for one in lows),
+            close=number > 0 and getattr(row, high) >= lows[number - 1],
+        )
+        for number, (row, own) in enumerate(zip(rows, lows, strict=True))
+    ]
+
+
 def ranked(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows in the order of a table, with ranks as records.Row says."""
+    """The rows in the order of a table."""
     rows = sorted(rows, key=lambda row: -(row.share or 0.0))
     of = {state: [row for row in rows if row.state is state] for state in State}
-    lows = [row.share_low for row in of[State.RANKED]]
-    top = (
-        replace(row, rank=1 + sum(low > row.share_high for low in lows)) for row in of[State.RANKED]
-    )
-    order = sorted(top, key=lambda row: (row.rank, -row.share))
+    order = placed(of[State.RANKED], "share_low", "share_high")
     return (*order, *(row for state in State if state is not State.RANKED for row in of[state]))
 
 
-def standings(people: Iterable[tuple[str, str]], boards: Sequence[Board]) -> tuple[Standing, ...]:
+def standings(
+    people: Iterable[tuple[str, str]], boards: Sequence[Board], histories: dict[str, list[Tried]]
+) -> tuple[Standing, ...]:
     """The overall board, best first."""
     by_key = [{row.key: row for row in board.rows if row.key} for board in boards]
     found = []
     for who, key in people:
+        if not histories[key]:
+            continue
         rows = [rows.get(key) for rows in by_key]
         counted = [row if row and row.rank else None for row in rows]
+        points = [
+            max((t.points for t in histories[key] if t.exercise == b.exercise), default=0)
+            for b in boards
+        ]
         found.append(
             Standing(
                 who=who,
                 key=key,
                 rank=1 if any(counted) else None,
+                close=False,
                 mean=fmean(row.share if row else 0.0 for row in counted),
                 mean_low=fmean(row.share_low if row else 0.0 for row in counted),
                 mean_high=fmean(row.share_high if row else 0.0 for row in counted),
@@ -203,18 +234,39 @@ def standings(people: Iterable[tuple[str, str]], boards: Sequence[Board]) -> tup
                     bool(row and row.share >= board.passing)
                     for row, board in zip(counted, boards, strict=True)
                 ),
+                points=sum(points),
                 gpus=tuple(sorted({row.gpu for row in counted if row})),
             )
         )
-    lows = [each.mean_low for each in found if each.rank]
-    return tuple(
-        sorted(
-            (
-                replace(each, rank=each.rank and 1 + sum(low > each.mean_high for low in lows))
-                for each in found
-            ),
-            key=lambda each: (each.rank is None, each.rank, -each.mean),
-        )
+    others = [one for one in found if one.rank is None]
+    top = placed([one for one in found if one.rank], "mean_low", "mean_high")
+    return (*top, *sorted(others, key=lambda one: -one.points))
+
+
+def tallies(histories: dict[str, list[Tried]], boards: Sequence[Board]) -> tuple[Tally, ...]:
+    """The exercises with a board, and two puzzles that a part of the class has solved."""
+    puzzles = [("p01_map", "Map"), ("p02_zip", "Zip")]
+    timed = [(board.exercise, board.title) for board in boards]
+    of = {
+        name: {key: [t for t in own if t.exercise == name] for key, own in histories.items()}
+        for name, _ in timed
+    }
+    solved = (State.RANKED, State.NOT_TIMED)
+    return (
+        *(
+            Tally(name, title, 5, len(histories) * 2 // 3, len(histories) // 2)
+            for name, title in puzzles
+        ),
+        *(
+            Tally(
+                name,
+                title,
+                10,
+                sum(bool(tried) for tried in of[name].values()),
+                sum(any(t.state in solved for t in tried) for tried in of[name].values()),
+            )
+            for name, title in timed
+        ),
     )
 
 
@@ -225,7 +277,8 @@ def nothing() -> Site:
 
 def no_boards() -> Site:
     """A course in which nothing is timed."""
-    return replace(made(0), boards=())
+    site = made(0)
+    return replace(site, boards=(), tallies=site.tallies[:2], exercises=2)
 
 
 def alone() -> Site:
@@ -235,6 +288,53 @@ def alone() -> Site:
 def unverified() -> Site:
     """Students with figures, none of which a trusted run made."""
     return made(6, exercises=3, trusted=False)
+
+
+def without_gpu() -> Site:
+    """A class of 40 whose trusted runs had no GPU: points, and no share anywhere."""
+    site = made(40, exercises=6)
+    rng = random.Random(8)
+
+    def untimed(tried: Tried) -> Tried:
+        state = State.FAILED if tried.state is State.FAILED else State.NOT_TIMED
+        note = "right, and not timed on a GPU" if state is State.NOT_TIMED else ""
+        points = 0 if state is State.FAILED else 7
+        return replace(tried, state=state, note=note, points=points, gpu="", **NO_FIGURES)
+
+    students = tuple(
+        replace(one, tried=tuple(map(untimed, one.tried))) for one in site.students if one.tried
+    )
+    boards = []
+    for board in site.boards:
+        rows = []
+        for one in students:
+            tried = [each for each in one.tried if each.exercise == board.exercise]
+            if tried:
+                best = max(tried, key=lambda each: each.points)
+                rows.append(
+                    Row(
+                        one.who,
+                        one.key,
+                        best.state,
+                        attempts=len(tried),
+                        when=best.when,
+                        note=best.note,
+                    )
+                )
+        boards.append(replace(board, rows=ranked(rows)))
+    histories = {one.key: list(one.tried) for one in students}
+    people = [(one.who, one.key) for one in students]
+    overall = [
+        replace(one, points=one.points + rng.randint(0, 10), solved=one.points // 7)
+        for one in standings(people, boards, histories)
+    ]
+    return replace(
+        site,
+        boards=tuple(boards),
+        students=students,
+        standings=tuple(sorted(overall, key=lambda one: -one.points)),
+        tallies=tallies(histories, boards),
+    )
 
 
 def small() -> Site:
@@ -249,7 +349,8 @@ def small() -> Site:
             state=state,
             rank=None,
             note=NOTES[state],
-            **({"share": None, "share_low": None, "share_high": None} if state in NO_SHARE else {}),
+            close=False,
+            **(NO_FIGURES if state in NO_SHARE else {}),
         )
         for row, state in zip(reversed(people), others, strict=False)
     }
@@ -315,7 +416,17 @@ def hostile() -> Site:
 
 ALL = {
     each.__name__: each
-    for each in (nothing, no_boards, alone, unverified, small, class_of_40, hostile, large)
+    for each in (
+        nothing,
+        no_boards,
+        alone,
+        unverified,
+        without_gpu,
+        small,
+        class_of_40,
+        hostile,
+        large,
+    )
 }
 
 if __name__ == "__main__":

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from grader.course import SHELVES, Exercise
+from grader.course import SHELVES, Exercise, commits
 
 SAMPLE = 6  # exercises a day, unless their number is given
 FOLDERS = (*SHELVES, "solutions")
@@ -49,26 +48,13 @@ def changed(root: Path, since: str) -> set[str] | None:
     Files that are not committed count. Returns None where there is no git, no history, no such
     commit, or no common ancestor, as in a shallow clone.
     """
-    commit = _git(root, "rev-parse", "--verify", "--end-of-options", f"{since}^{{commit}}")
-    base = commit and _git(root, "merge-base", commit.strip(), "HEAD")
-    if not base:
+    commit = commits.commit_of(root, since)
+    base = commit and commits.common_ancestor(root, commit)
+    paths = commits.changed_paths(root, base) if base else None
+    if paths is None:
         return None
-    changes = _git(root, "diff", "--name-only", "--relative", "-z", base.strip())
-    added = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
-    if changes is None or added is None:
-        return None
-    places = [PurePosixPath(path).parts for path in (changes + added).split("\0")]
+    places = [PurePosixPath(path).parts for path in paths]
     return {parts[1] for parts in places if len(parts) > 2 and parts[0] in FOLDERS}
-
-
-def _git(root: Path, *words: str) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", *words], cwd=root, capture_output=True, text=True, errors="surrogateescape"
-        )
-    except OSError:
-        return None
-    return done.stdout if done.returncode == 0 else None
 
 
 def _names(exercises: Sequence[Exercise]) -> str:

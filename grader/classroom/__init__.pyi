@@ -1,4 +1,5 @@
 from . import ci as ci
+from . import ci_changes as ci_changes
 from . import ci_systems as ci_systems
 from . import documents as documents
 from . import gradebook as gradebook

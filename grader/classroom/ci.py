@@ -76,6 +76,8 @@ def _grade(
     If that judge breaks, all its results are dropped, see `check`, and each target gets a judge of
     its own. Raises KeyboardInterrupt, even where the judge was interrupted.
     """
+    if not targets:
+        return
     pending = iter(targets)
 
     def store(result: Result) -> None:
@@ -198,6 +200,15 @@ def attempts_of(
     ]
 
 
-def exit_code(results: Sequence[Result], exit_zero: bool) -> int:
-    code = verdict.exit_code(results)  # the gravest one
+def exit_code(
+    results: Sequence[Result], exit_zero: bool = False, require_started: bool = False
+) -> int:
+    """Return the gravest exit code of one result or more.
+
+    An exercise that is not started counts only with `require_started`: a build must not fail over
+    work that is not due yet.
+    """
+    late = Status.NOT_STARTED
+    counted = [one for one in results if require_started or one.status is not late]
+    code = 0 if results and not counted else verdict.exit_code(counted)
     return 0 if exit_zero and code == 1 else code

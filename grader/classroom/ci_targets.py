@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.classroom.ci_systems import System
+from grader.classroom.lone_kernel import Lone, entries_of, lone_kernel
 from grader.course import SHELVES, Exercise, ReleasedFile, catalog, manifest
 from grader.grading import LARGEST_FILE
 from grader.model import BrokenExercise, Status, UsageError
@@ -34,9 +35,10 @@ def plan(
 ) -> tuple[Target, ...]:
     """List the kernel files to grade: the course's, or those of a student's repository.
 
-    Raises UsageError for a submission that is not a folder. Raises it also for one without any
-    exercise of the course, because another folder was meant and 0 points would be wrong. A
-    submission that the student sent is graded even so.
+    A lone kernel file is graded where one exercise is meant. Raises UsageError for a submission
+    that is not a folder. Raises it also for one without any exercise of the course, because another
+    folder was meant and 0 points would be wrong. A submission that the student sent is graded even
+    so.
     """
     if submission is None:
         return tuple(_own(exercise) for exercise in exercises)
@@ -46,14 +48,32 @@ def plan(
         )
     folder = _repository(submission)
     places = [one.folder.relative_to(one.root) for one in catalog.exercises(exercises[0].root)]
-    if not system.takes_submissions and not any(os.path.lexists(folder / one) for one in places):
+    if any(os.path.lexists(folder / one) for one in places):
+        released = _released(folder)
+        return tuple(_handed_in(exercise, folder, released) for exercise in exercises)
+    lone = lone_kernel(exercises, folder)
+    if lone.exercise is None and not system.takes_submissions:
+        none = f"The submission {submission} holds none of the course's exercises."
         raise UsageError(
-            f"The submission {submission} holds none of the course's exercises.",
+            f"{none} {lone.said}".strip(),
             f"Name the student's repository, the folder that holds {places[0].parent}/. A student "
             "who has handed in nothing is not graded.",
         )
-    released = _released(folder)
-    return tuple(_handed_in(exercise, folder, released) for exercise in exercises)
+    return tuple(_with_lone(exercise, folder, lone) for exercise in exercises)
+
+
+def _with_lone(exercise: Exercise, folder: Path, lone: Lone) -> Target:
+    if lone.path is not None and exercise == lone.exercise:
+        return Target(exercise, lone.path, lone.path.name, (lone.said,))
+    target = _handed_in(exercise, folder, {})
+    status, missing = target.refused or _missing(f"{target.shown} in what was handed in")
+    if lone.exercise is not None:
+        return replace(target, refused=(status, missing))
+    entry = next(iter(entries_of(exercise)), "")
+    function = f" with its function {entry}" if entry else ""
+    say = f"{missing} {lone.said}".strip()
+    what = f"Upload the folder {exercise.shelf}/ in a zip file, or one kernel file{function}."
+    return replace(target, refused=(status, f"{say} {what}"))
 
 
 def _own(exercise: Exercise) -> Target:

@@ -22,10 +22,12 @@ from grader.model import UsageError, texts
 
 if TYPE_CHECKING:
     from grader.classroom import Place, Target
+    from grader.course import Exercise
     from grader.grading import Options
     from grader.model import Result
     from grader.reports import Context, Report
 
+SCORES = ("classroom50", "gradescope", "prairielearn", "autolab")  # formats with one score
 KEY = "GRADER_SIGNING_KEY"  # an environment variable: a private key as PEM
 
 Hardened = Annotated[
@@ -40,6 +42,24 @@ Formats = Annotated[
 Keyfile = Annotated[
     Path | None, typer.Option(metavar="KEYFILE", help="The private key for signed results.")
 ]
+Submission = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Take the kernels from this repository.")
+]
+Student = Annotated[
+    str | None, typer.Option(metavar="LOGIN", help="The student who handed them in.")
+]
+SubmittedAt = Annotated[
+    str | None, typer.Option(metavar="TIME", help="The time of submission, ISO 8601.")
+]
+OutOf = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="For Classroom 50: the sum of all points."),
+]
+Changed = Annotated[bool, typer.Option("--changed", help="Grade only what the push changed.")]
+RequireStarted = Annotated[
+    bool, typer.Option("--require-started", help="Fail if an exercise is not started.")
+]
+ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0, not 1, if kernels fail.")]
 
 
 def ci(
@@ -47,24 +67,15 @@ def ci(
     every: options.All = False,
     device: options.OnDevice = options.Device.AUTO,
     hardened: Hardened = False,
-    submission: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Take the kernels from this repository.")
-    ] = None,
-    student: Annotated[
-        str | None, typer.Option(metavar="LOGIN", help="The student who handed them in.")
-    ] = None,
-    submitted_at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The time of submission, ISO 8601.")
-    ] = None,
+    submission: Submission = None,
+    student: Student = None,
+    submitted_at: SubmittedAt = None,
     report: Formats = None,
     sign: Keyfile = None,
-    out_of: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="For Classroom 50: the sum of all points."),
-    ] = None,
-    exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit with 0, not 1, if kernels fail.")
-    ] = False,
+    out_of: OutOf = None,
+    changed: Changed = False,
+    require_started: RequireStarted = False,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Grade in CI, every exercise if none is named, and report in that system's format."""
     # Before any process is started: none of them may inherit the key.
@@ -83,15 +94,18 @@ def ci(
     _require_possible(reports, here, whose)
     context = _context(here, exercises[0].root, submission, handed_in, now, out_of)
     context = _with_key(context, reports, sign, secret, hardened)
-    targets = plan(exercises, submission, here.system)
+    chosen, said = _changed(exercises, reports, submission, here) if changed else (exercises, "")
+    context = replace(context, require_started=require_started, scope=said)
+    targets = plan(chosen, submission, here.system)
     printing = any(one.prints for one in reports)
     to_stderr = printing or here.system is not ci_systems.System.SHELL
     how = Options(device=device.value, hardened=hardened)
     results = _graded(targets, how, here, to_stderr)
-    course_settings = settings.read(exercises[0].root)
-    made = grading.attempts_of(targets, results, course_settings, whose, handed_in)
+    own = settings.read(exercises[0].root)
+    made = grading.attempts_of(targets, results, own, whose, handed_in)
     deliver([document for one in reports for document in one.make(made, context)])
-    raise typer.Exit(grading.exit_code(results, exit_zero))
+    nothing = changed and not targets
+    raise typer.Exit(0 if nothing else grading.exit_code(results, exit_zero, require_started))
 
 
 def _gradescope_metadata(folder: Path) -> str | None:
@@ -125,6 +139,33 @@ def _require_possible(reports: Sequence[Report], here: Place, student: str) -> N
             f"The format classroom50 needs variables that are not set: {', '.join(missing)}.",
             "Use it on Classroom 50's runner, which sets them.",
         )
+
+
+def _changed(
+    exercises: Sequence[Exercise],
+    reports: Sequence[Report],
+    submission: Path | None,
+    here: Place,
+) -> tuple[Sequence[Exercise], str]:
+    """Return what the push changed, and a sentence on it.
+
+    Raises UsageError where a score of some exercises would pass for that of all.
+    """
+    from grader.classroom import ci_changes
+
+    if submission is not None:
+        raise UsageError(
+            "--changed does not go with --submission: what counts is all that was handed in.",
+            "Leave --changed out.",
+        )
+    if whole := [one.name for one in reports if one.name in SCORES]:
+        raise UsageError(
+            f"--changed does not go with --report {whole[0]}, which gives one score for all.",
+            "Leave --changed out.",
+        )
+    scope = ci_changes.scope(exercises, ci_changes.base(here.system, os.environ))
+    log_message(scope.sentence)
+    return scope.exercises, scope.sentence
 
 
 def _context(

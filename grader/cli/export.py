@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import os
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +16,7 @@ import typer
 
 from grader.cli import graded, options
 from grader.cli.deliver import deliver, file_name, log_message, make_folder
-from grader.model import UsageError, save_file
+from grader.model import UsageError, counted, save_file
 
 if TYPE_CHECKING:
     from grader.classroom.policy.graded_class import GradedClass
@@ -29,11 +31,21 @@ class Exported(StrEnum):
     CSV_LONG = "csv-long"
     CSV_WIDE = "csv-wide"
     CANVAS = "canvas"
+    MOODLE = "moodle"
+    BLACKBOARD = "blackboard"
     JUNIT = "junit"
     GRADESCOPE = "gradescope"
     RESULT = "result"
     ATTEMPT = "attempt"
     GRADESCOPE_ZIP = "gradescope-zip"
+
+
+class By(StrEnum):
+    """The user field that logins are: moodle.Identity, which is imported only when needed."""
+
+    EMAIL = "email"
+    USERNAME = "username"
+    IDNUMBER = "idnumber"
 
 
 class Counting(StrEnum):
@@ -44,6 +56,7 @@ class Counting(StrEnum):
 
 
 _log = graded.log
+UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 # These formats list every attempt; the others take one for each exercise.
 _ALL_ATTEMPTS = (Exported.CSV_LONG, Exported.RESULT, Exported.ATTEMPT)
 
@@ -61,67 +74,160 @@ Total = Annotated[
     str,
     typer.Option(
         metavar="COLUMN",
-        help="For canvas: the column for the sum, scaled to its Points Possible.",
+        help="For canvas, blackboard and moodle: the column for the sum, on its scale.",
     ),
 ]
+Gradebook = Annotated[
+    Path | None,
+    typer.Option(metavar="CSV", help="For canvas and blackboard: the gradebook they exported."),
+]
+Kept = Annotated[
+    Counting, typer.Option(help="The attempt that counts, of several at one exercise.")
+]
+Named = Annotated[
+    By | None,
+    typer.Option(help="For moodle: the user field that logins are; by default the fitting one."),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="List all that a gradebook leaves out.")]
+
+# The formats with a sum in a column of its own, and of these those that fill a given gradebook.
+_WITH_TOTAL = (Exported.CANVAS, Exported.BLACKBOARD, Exported.MOODLE)
+_FILLED = (Exported.CANVAS, Exported.BLACKBOARD)
 
 
 def export(
     form: Annotated[Exported, typer.Argument(metavar="FORMAT", show_default=False)],
     files: Files,
     out: Out = None,
-    gradebook: Annotated[
-        Path | None,
-        typer.Option(metavar="CSV", help="For canvas: the gradebook that Canvas exported."),
-    ] = None,
+    gradebook: Gradebook = None,
     total: Total = "",
-    keep: Annotated[
-        Counting, typer.Option(help="The attempt that counts, of several at one exercise.")
-    ] = Counting.BEST,
+    by: Named = None,
+    keep: Kept = Counting.BEST,
     trust: graded.Trust = None,
     decisions: options.Decided = None,
     manual: graded.ManualFile = None,
+    verbose: Verbose = False,
 ) -> None:
     """Write a class's results for other systems, or pack a course for Gradescope."""
-    _require_fitting(form, gradebook, total)
+    _require_fitting(form, gradebook, total, by)
     if form is Exported.GRADESCOPE_ZIP:
         _export_zip(files, out)
         return
+    asked = _Asked(form, out, gradebook, by, total)
     if (folder := _graded_class(files, manual)) is not None:
-        found = graded.read(folder, manual, trust, decisions)
-        documents, missing = _of_class(form, found, gradebook, total, out)
-        _log_left_out(missing)
-        deliver(documents)
-        raise typer.Exit(int(bool(missing or found.problems)))
+        made = _of_class(asked, graded.read(folder, manual, trust, decisions))
+    else:
+        made = _of_attempts(asked, files, keep, trust, decisions)
+    # What cannot be used of a graded class was named when it was read.
+    problems = () if folder else made.problems
+    if gradebook is not None and not verbose:
+        _log(_in_short(made.gaps, problems))
+    else:
+        _log_left_out([*problems, *(line for gap in made.gaps for line in gap.lines)])
+    _log(f"note: {note}" for note in made.notes)
+    deliver(made.documents)
+    raise typer.Exit(int(bool(made.problems)))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The order of a command line."""
+
+    form: Exported
+    out: Path | None
+    gradebook: Path | None
+    by: By | None
+    total: str
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something that a gradebook lacks: its count in words, an example, and a line for each."""
+
+    words: str
+    example: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The documents, what a gradebook lacks, what cannot be used, and notes."""
+
+    documents: Sequence[Document]
+    gaps: Sequence[Gap]
+    problems: Sequence[str]
+    notes: Sequence[str] = ()
+
+
+def _of_attempts(
+    asked: _Asked,
+    files: Sequence[Path],
+    keep: Counting,
+    trust: Sequence[Path] | None,
+    decisions: Path | None,
+) -> _Made:
     from grader.classroom import context_of
     from grader.classroom import gradebook as grades
     from grader.classroom.board import decisions as decided
     from grader.course import catalog
-    from grader.reports import Context, Report
 
     context = context_of(catalog.find_root(), trust or (), datetime.now(UTC))
     reasons = decided.reasons(decisions)
     collected = grades.read(files, context)
-    left_out = list(collected.problems)
     attempts = grades.decided(collected.attempts, reasons)
     notes = [*_invalidated(attempts, reasons)]
     notes += decided.unknown(decisions, reasons, {attempt.id for attempt in attempts})
-    if form not in _ALL_ATTEMPTS:
+    if asked.form not in _ALL_ATTEMPTS:
         attempts = grades.chosen(attempts, grades.Keep(keep.value), reasons)
     if not attempts:
-        _log_left_out(left_out)
+        _log_left_out(collected.problems)
         raise _nothing_to_export(signed=bool(trust))
-    if gradebook is not None:
-        documents, missing = _for_canvas(gradebook, attempts, total, out)
-        left_out += missing
-    elif form is Exported.GRADESCOPE:
-        documents = _for_gradescope(attempts, out)
-    else:
-        documents = list(Report(form.value, out).make(attempts, Context()))
-    _log_left_out(left_out)
-    _log(f"note: {note}" for note in notes)
-    deliver(documents)
-    raise typer.Exit(int(bool(left_out)))
+    documents, gaps = _documents(asked, attempts)
+    return _Made(documents, gaps, collected.problems, notes)
+
+
+def _documents(
+    asked: _Asked, attempts: Sequence[Attempt]
+) -> tuple[Sequence[Document], Sequence[Gap]]:
+    from grader.reports import Context, Report
+
+    if asked.form in _WITH_TOTAL:
+        return _for_gradebook(asked, attempts)
+    if asked.form is Exported.GRADESCOPE:
+        return _for_gradescope(attempts, asked.out), []
+    return Report(asked.form.value, asked.out).make(attempts, Context()), []
+
+
+def _of_class(asked: _Asked, found: GradedClass) -> _Made:
+    """Return a class's final grades in gradebooks and tables; else the attempts that count."""
+    from grader.reports import Document
+    from grader.reports.formats import tables
+
+    if not found.rows:
+        raise _nothing_to_export(signed=False)
+    if asked.form in _WITH_TOTAL:
+        return _Made(*_for_gradebook(asked, found.rows), found.problems)
+    if asked.form is Exported.CSV_WIDE:
+        text = tables.final_wide(found.rows)
+        return _Made([Document(asked.out, text)], [], found.problems)
+    if asked.form is Exported.CSV_LONG:
+        text = tables.final_long(found.rows, found.attempts)
+        return _Made([Document(asked.out, text)], [], found.problems)
+    attempts = found.attempts_in_order()
+    if not attempts:
+        raise _nothing_to_export(signed=False)
+    notes = []
+    if any(row.deductions for row in found.rows):
+        notes = [f"{asked.form} holds the points of the checks, without deductions and changes"]
+    return _Made(*_documents(asked, attempts), found.problems, notes)
+
+
+def _in_short(gaps: Sequence[Gap], problems: Sequence[str]) -> Iterator[str]:
+    parts = [f"{counted(len(problems), 'texts')} that cannot be used"] if problems else []
+    parts += [f"{gap.words}, such as {gap.example}" for gap in gaps]
+    if parts:
+        yield f"left out: {'; '.join(parts)}"
+        yield "next: --verbose lists all of them; a column is found by the name of its exercise"
 
 
 def _graded_class(files: Sequence[Path], manual: Path | None) -> Path | None:
@@ -142,31 +248,6 @@ def _graded_class(files: Sequence[Path], manual: Path | None) -> Path | None:
     return folders[0] if folders else None
 
 
-def _of_class(
-    form: Exported, found: GradedClass, gradebook: Path | None, total: str, out: Path | None
-) -> tuple[list[Document], list[str]]:
-    """Return a class's documents with its final grades, and what has no place in them."""
-    from grader.reports import Context, Document, Report
-    from grader.reports.formats import tables
-
-    if not found.rows:
-        raise _nothing_to_export(signed=False)
-    if gradebook is not None:
-        return _for_canvas(gradebook, found.rows, total, out)
-    if form is Exported.CSV_WIDE:
-        return [Document(out, tables.final_wide(found.rows))], []
-    if form is Exported.CSV_LONG:
-        return [Document(out, tables.final_long(found.rows, found.attempts))], []
-    attempts = found.attempts_in_order()
-    if not attempts:
-        raise _nothing_to_export(signed=False)
-    if any(row.deductions for row in found.rows):
-        _log([f"note: {form} holds the points of the checks, without deductions and changes"])
-    if form is Exported.GRADESCOPE:
-        return _for_gradescope(attempts, out), []
-    return list(Report(form.value, out).make(attempts, Context())), []
-
-
 def _invalidated(attempts: Sequence[Attempt], reasons: Collection[str]) -> Iterator[str]:
     for attempt in attempts:
         if attempt.id in reasons:
@@ -174,19 +255,23 @@ def _invalidated(attempts: Sequence[Attempt], reasons: Collection[str]) -> Itera
             yield f"{whose}: {attempt.id} counts 0 points. {attempt.result.message}"
 
 
-def _require_fitting(form: Exported, gradebook: Path | None, total: str) -> None:
-    if form is Exported.CANVAS:
-        if gradebook is None:
+def _require_fitting(form: Exported, gradebook: Path | None, total: str, by: By | None) -> None:
+    if form in _FILLED and gradebook is None:
+        system = form.value.capitalize()
+        raise UsageError(
+            f"The format {form} needs the gradebook that it fills.",
+            f"Export the gradebook in {system}, and give --gradebook FILE.",
+        )
+    for option, given, forms in (
+        ("--gradebook", gradebook is not None, _FILLED),
+        ("--total", bool(total), _WITH_TOTAL),
+        ("--by", by is not None, (Exported.MOODLE,)),
+    ):
+        if given and form not in forms:
+            names = " or ".join(forms)
             raise UsageError(
-                "The format canvas needs the gradebook that it fills.",
-                "Export the gradebook in Canvas, and give --gradebook FILE.",
-            )
-        return
-    for option, given in (("--gradebook", gradebook is not None), ("--total", bool(total))):
-        if given:
-            raise UsageError(
-                f"{option} belongs to the format canvas, not to {form}.",
-                f"Leave {option} out, or export canvas.",
+                f"{option} belongs to the format {names}, not to {form}.",
+                f"Leave {option} out, or export {names}.",
             )
 
 
@@ -200,38 +285,63 @@ def _nothing_to_export(signed: bool) -> UsageError:
     return UsageError("There is nothing to export.", f"Name files of {expected}{more}.")
 
 
-def _for_canvas(
-    gradebook: Path, of_class: Graded, total: str, out: Path | None
-) -> tuple[list[Document], list[str]]:
-    """Return the filled gradebook, and the students and exercises that it lacks, in words."""
+def _for_gradebook(asked: _Asked, of_class: Graded) -> tuple[Sequence[Document], Sequence[Gap]]:
+    """Return the filled gradebook, or Moodle's file, and the students and exercises that it lacks.
+
+    Raises UsageError where not one cell can be filled.
+    """
     from grader.reports import Document
+    from grader.reports.formats import moodle
 
-    filled = _filled(gradebook, of_class, total)
-    missing = [
-        f"{gradebook}: it has no row for the student {name}" for name in filled.unknown_students
+    gradebook = asked.gradebook
+    if gradebook is None:
+        identity = None if asked.by is None else moodle.Identity(asked.by.value)
+        return [Document(asked.out, moodle.document(of_class, identity, asked.total))], []
+    filled = _filled(asked.form, gradebook, of_class, asked.total)
+    if not filled.cells:
+        raise UsageError(
+            f"The gradebook {gradebook} has no place for any of these results.",
+            "Name its columns after the exercises, such as "
+            f"{filled.unknown_exercises[0]}, and check that its students are those of the results."
+            if filled.unknown_exercises
+            else "Check that its students are those of the results.",
+        )
+    gaps = [
+        Gap(
+            f"{counted(len(names), kind)} without a {place}",
+            names[0],
+            tuple(f"{gradebook}: it has no {place} for {one}{name}" for name in names),
+        )
+        for kind, place, one, names in (
+            ("students", "row", "the student ", filled.unknown_students),
+            ("exercises", "column", "", filled.unknown_exercises),
+        )
+        if names
     ]
-    missing += [f"{gradebook}: it has no column for {name}" for name in filled.unknown_exercises]
-    return [Document(out, filled.text)], missing
+    return [Document(asked.out, filled.text)], gaps
 
 
-def _filled(gradebook: Path, of_class: Graded, total: str) -> Filled:
-    from grader.reports.formats import canvas
+def _filled(form: Exported, gradebook: Path, of_class: Graded, total: str) -> Filled:
+    from grader.reports.formats import blackboard, canvas
 
+    system = form.value.capitalize()
+    fill = canvas.fill if form is Exported.CANVAS else blackboard.fill
     try:
-        text = gradebook.read_text(encoding="utf-8")
+        data = gradebook.read_bytes()
+        text = data.decode("utf-16" if data[:2] in UTF_16 else "utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageError(
             f"The gradebook {gradebook} cannot be read: {reason}.",
-            "Give the file as Canvas exported it. If a spreadsheet saved it since, save it again "
-            "as CSV in UTF-8.",
+            f"Give the file as {system} exported it. If a spreadsheet saved it since, save it "
+            "again as CSV in UTF-8.",
         ) from None
     try:
-        return canvas.fill(text, of_class, total)
+        return fill(text, of_class, total)
     except csv.Error as error:
         raise UsageError(
             f"The gradebook {gradebook} cannot be read as CSV: {error}.",
-            "Export it from Canvas again, and give that file unchanged.",
+            f"Export it from {system} again, and give that file unchanged.",
         ) from None
 
 

@@ -1,5 +1,6 @@
 from . import backups as backups
 from . import catalog as catalog
+from . import commits as commits
 from . import history as history
 from . import manifest as manifest
 from . import progress as progress

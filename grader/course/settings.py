@@ -3,7 +3,7 @@
     name = "memory-bound-kernels"
     title = "Memory-bound GPU kernels"
     version = "2026.1"
-    solutions = "after:2026-12-18"
+    solutions = "on-pass"
 
     [compile]
     targets = [75, 100]

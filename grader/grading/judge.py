@@ -140,6 +140,7 @@ def _serve_one(request: Request, send: Send, fork_servers: ForkServers) -> bool:
         return True
     if request.options.device != "cpu" and devices.has_driver():
         processes.raise_priority()  # a process that waits for its turn looks like a slow kernel
+    devices.release_cached_memory()
     try:
         if _answer(request, send, fork_servers) is Status.INTERRUPTED:
             cancellation.check()

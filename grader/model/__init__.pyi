@@ -171,6 +171,7 @@ from .traced_lanes import OperationRef as OperationRef
 from .traced_lanes import StepRef as StepRef
 from .traced_lanes import TracedLanes as TracedLanes
 from .verdict import EXIT_CODES as EXIT_CODES
+from .verdict import begun as begun
 from .verdict import first_problem as first_problem
 from .verdict import status_of as status_of
 from .wire import LARGEST_COUNT as LARGEST_COUNT

@@ -73,6 +73,12 @@ def exit_code(results: Iterable[Result]) -> int:
     return next(code for code in _GRAVEST_FIRST if code in codes)
 
 
+def begun(result: Result) -> bool:
+    """Return whether the learner has begun the exercise, or one of its entries."""
+    statuses = [one.status for one in result.entries] or [result.status]
+    return any(status is not Status.NOT_STARTED for status in statuses)
+
+
 def first_problem(result: Result) -> Step | None:
     """Return the step that says why the check did not pass, or None.
 

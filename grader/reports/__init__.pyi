@@ -23,7 +23,7 @@ from . import trace_html as trace_html
 from . import trace_terminal as trace_terminal
 from . import verification as verification
 from .advice import next_step as next_step
-from .formats.canvas import Filled as Filled
+from .formats.gradebooks import Filled as Filled
 from .formats.registry import Context as Context
 from .formats.registry import Document as Document
 from .formats.registry import Report as Report

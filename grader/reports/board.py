@@ -8,10 +8,12 @@ JavaScript the page shows its tables, sorted.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
+
+from markupsafe import Markup
 
 from grader import backends
 from grader.classroom import Board, Row, Site, State, Student, Tried, parallel
@@ -46,7 +48,6 @@ def pages(site: Site) -> dict[str, str]:
     for number, board in enumerate(site.boards):
         makers[f"exercises/{board.exercise}.html"] = partial(_exercise, site, number, render)
     overall = {standing.key: standing for standing in site.standings}
-    ties = _shared_ranks(standing.rank for standing in site.standings)
     places = _rows_by_student(site.boards)
     for student in site.students:
         makers[f"students/{student.key}.html"] = partial(
@@ -56,7 +57,6 @@ def pages(site: Site) -> dict[str, str]:
             render,
             places=places[student.key],
             standing=overall.get(student.key),
-            shared=ties,
         )
     attempts = sum(len(student.tried) for student in site.students)
     made = parallel.results(
@@ -81,13 +81,17 @@ def _index(site: Site, render: Render) -> str:
         ranked=sum(standing.rank is not None for standing in site.standings),
         attempts=sum(len(student.tried) for student in site.students),
         classes=[(board, plots.ranked_shares(board)) for board in site.boards],
+        most=_most_points(site),
+        points=_points(site),
+        pages={board.exercise for board in site.boards},
+        tasks=_alphabetical_places(one.title for one in site.tallies),
         labels=_short_labels([board.exercise for board in site.boards]),
         gpus=[model(gpu) for gpu in gpus],
         indices={
             standing.gpus: " ".join(numbers[gpu] for gpu in standing.gpus)
             for standing in site.standings
         },
-        shared=_shared_ranks(standing.rank for standing in site.standings),
+        places=_places_by_points(site),
         links=_links(site, "students/"),
         order=_alphabetical_places(standing.who for standing in site.standings),
     )
@@ -102,6 +106,7 @@ def _exercise(site: Site, number: int, render: Render) -> str:
         gates=(board.passing, board.great),
         board=board,
         backend=backends.title(board.backend),
+        tally=next(one for one in site.tallies if one.exercise == board.exercise),
         before=site.boards[number - 1] if number else None,
         after=site.boards[number + 1] if number + 1 < len(site.boards) else None,
         plot=plots.class_plot(board),
@@ -110,7 +115,6 @@ def _exercise(site: Site, number: int, render: Render) -> str:
         any_ranked=any(row.rank is not None for row in board.rows),
         others=[row for row in board.rows if row.rank is None and row.state is not State.BASELINE],
         models=[model(gpu) for gpu in board.gpus],
-        shared=_shared_ranks(row.rank for row in board.rows),
         links=_links(site, "../students/"),
         order=_alphabetical_places(row.who for row in board.rows),
     )
@@ -120,7 +124,7 @@ def _student(
     site: Site,
     student: Student,
     render: Render,
-    places: Mapping[str, tuple[Row, bool]],
+    places: Mapping[str, Row],
     **standing: Any,
 ) -> str:
     """Render a student's page: a plot for each board, and the names that filter attempts."""
@@ -128,37 +132,52 @@ def _student(
     for each in student.tried:
         by_exercise[each.exercise].append(each)
     names = sorted(by_exercise)
-    titles = {board.exercise: board.title for board in site.boards}
+    titles = {one.exercise: one.title for one in site.tallies}
     scale = plots.attempts_scale(student.tried, site.boards)
     return render(
         "board_student.html",
         top="../",
         gates=None,
         student=student,
+        most=_most_points(site),
         titles=[titles.get(name, name) for name in names],
         rows=attempt_rows(student.tried, {name: titles.get(name, name) for name in names}),
         plots=[
             (
                 board,
-                *places.get(board.exercise, (None, False)),
+                places.get(board.exercise),
                 tried,
                 plots.attempts_plot(tried, board, scale, progress_description(board.title, tried)),
             )
             for board in site.boards
             if (tried := by_exercise.get(board.exercise))
+            and any(each.share is not None for each in tried)
         ],
         **standing,
     )
 
 
-def _rows_by_student(boards: Iterable[Board]) -> defaultdict[str, dict[str, tuple[Row, bool]]]:
-    """Return the row of each student and exercise on that board, and whether its rank is shared."""
-    places: defaultdict[str, dict[str, tuple[Row, bool]]] = defaultdict(dict)
+def _most_points(site: Site) -> int:
+    return sum(one.max_points for one in site.tallies)
+
+
+def _points(site: Site) -> Markup:
+    points = [standing.points for standing in site.standings]
+    return plots.points_plot(points, _most_points(site)) if points else Markup()
+
+
+def _places_by_points(site: Site) -> list[int]:
+    """Return each standing's place by its points, in the order of the standings."""
+    points = [standing.points for standing in site.standings]
+    return [1 + sum(other > own for other in points) for own in points]
+
+
+def _rows_by_student(boards: Iterable[Board]) -> defaultdict[str, dict[str, Row]]:
+    places: defaultdict[str, dict[str, Row]] = defaultdict(dict)
     for board in boards:
-        ties = _shared_ranks(row.rank for row in board.rows)
         for row in board.rows:
             if row.key is not None:
-                places[row.key][board.exercise] = row, row.rank in ties
+                places[row.key][board.exercise] = row
     return places
 
 
@@ -171,14 +190,10 @@ def _with_baselines(rows: Sequence[Row]) -> list[tuple[int | None, Row]]:
     for number, row in enumerate(rows):
         if row.rank is None:
             continue
-        while baselines and (baselines[0].share or 0.0) >= (row.share or 0.0):
+        while baselines and (baselines[0].share or 0.0) >= plots.certain(row):
             merged.append((None, baselines.pop(0)))
         merged.append((number, row))
     return merged + [(None, row) for row in baselines]
-
-
-def _shared_ranks(ranks: Iterable[int | None]) -> set[int]:
-    return {rank for rank, count in Counter(ranks).items() if rank is not None and count > 1}
 
 
 def _links(site: Site, folder: str) -> defaultdict[str | None, str | None]:

@@ -7,7 +7,7 @@ while its text keeps its size. Colours come from the page's style, by class.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +18,7 @@ from grader.classroom import Board, Row, State, Tried
 MARKS = ("diamond", "triangle", "square", "plus")  # of baselines, in turn; board.html draws them
 LINE = 13  # pixels between two lines of text
 UNDER = 12  # pixels from a line down to the foot of a text that does not touch it
+POINT_BINS = 20  # of the histogram of points
 REACH = 1.04  # larger shares are drawn at this edge
 BIN = 0.02  # of the small histograms, in shares
 WITHOUT_SHARE = 16  # pixels below the axis of an attempt's plot
@@ -50,11 +51,16 @@ def gate(share: float) -> str:
     return f"{share * 100:.3g}%"
 
 
+def certain(row: Row) -> float:
+    """Return the share that a row counts with, the lower end of its interval; 0 without one."""
+    return row.share_low if row.share_low is not None else row.share or 0.0
+
+
 # -- the class against the limit of the hardware
 
 
 def class_plot(board: Board) -> Markup:
-    """Draw every ranked share with its interval, lowest first, then the baselines.
+    """Draw every ranked share, the lowest first, with its interval above it, then the baselines.
 
     Return nothing if there is neither. A student's point is a group with `data-row`, the number of
     the row among the ranked ones.
@@ -62,14 +68,14 @@ def class_plot(board: Board) -> Markup:
     ranked = [(number, row) for number, row in enumerate(board.rows) if row.rank is not None]
     students = sorted(
         ((number, row) for number, row in ranked if row.share is not None),
-        key=lambda each: each[1].share or 0.0,
+        key=lambda each: certain(each[1]),
     )
-    lanes = baselines(board)
-    every = [row for _, row in students] + [row for rows in lanes.values() for row in rows]
+    limits = baselines(board)
+    every = [row for _, row in students] + limits
     if not every:
         return Markup()
     scale = Scale(
-        low=_floor([board.passing, *(_low(row) for row in every)]),
+        low=_floor([board.passing, *(certain(row) for row in every)]),
         high=max(REACH, *(_high(row) for row in every)),
         top=22,
         bottom=380,
@@ -81,24 +87,30 @@ def class_plot(board: Board) -> Markup:
         x = f"{14 + 64 * (place + 0.5) / len(students):.2f}%"
         parts.append(
             f'<g data-row="{number}"><line x1="{x}" x2="{x}" y1="{scale.y(_high(row))}"'
-            f' y2="{scale.y(_low(row))}"/>'
-            f'<circle cx="{x}" cy="{scale.y(row.share or 0.0)}" r="{radius}"/></g>'
+            f' y2="{scale.y(certain(row))}"/>'
+            f'<circle cx="{x}" cy="{scale.y(certain(row))}" r="{radius}"/></g>'
         )
     if not students:
         parts.append('<text class="empty" x="46%" y="200">nobody is ranked yet</text>')
-    if lanes:
-        parts.append(f'<line class="wall" x1="82%" x2="82%" y1="22" y2="{scale.bottom}"/>')
-        parts.append(f'<text class="axis" x="91%" y="{scale.bottom + 20}">baselines</text>')
-    for lane, (mark, rows) in enumerate(zip(_marks(len(lanes)), lanes.values(), strict=True)):
-        x = f"{83 + 15 * (lane + 0.5) / len(lanes):.2f}%"
-        for row in rows:
-            parts.append(
-                f'<use class="baseline" data-gpu="{board.gpus.index(row.gpu) if row.gpu else ""}"'
-                f' href="#{mark}" x="{x}" y="{scale.y(row.share or 0.0)}"/>'
-            )
+    parts += _limits(board, limits, scale)
     words = "students, lowest to highest"
     parts.append(f'<text class="axis" x="46%" y="{scale.bottom + 20}">{words}</text>')
     return _svg(f"class {crowd}", 408, class_description(board), parts)
+
+
+def _limits(board: Board, limits: Sequence[Row], scale: Scale) -> Iterator[str]:
+    if limits:
+        yield f'<line class="wall" x1="82%" x2="82%" y1="22" y2="{scale.bottom}"/>'
+        yield f'<text class="axis" x="91%" y="{scale.bottom + 20}">baselines</text>'
+    for lane, (mark, row) in enumerate(zip(_marks(len(limits)), limits, strict=True)):
+        x = f"{83 + 15 * (lane + 0.5) / len(limits):.2f}%"
+        if certain(row) < _high(row):  # of several GPUs
+            ends = f'y1="{scale.y(_high(row))}" y2="{scale.y(certain(row))}"'
+            yield f'<line class="reach" x1="{x}" x2="{x}" {ends}/>'
+        yield (
+            f'<use class="baseline" data-gpu="{board.gpus.index(row.gpu) if row.gpu else ""}"'
+            f' href="#{mark}" x="{x}" y="{scale.y(row.share or 0.0)}"/>'
+        )
 
 
 def class_description(board: Board) -> str:
@@ -106,7 +118,7 @@ def class_description(board: Board) -> str:
     if not shares:
         return "Nobody is ranked yet; the plot shows the baselines of the table."
     middle = shares[len(shares) // 2]
-    passed = sum(share >= board.passing for share in shares)
+    passed = sum((row.share or 0.0) >= board.passing for row in board.rows if row.rank is not None)
     return (
         f"Shares of {len(shares)} ranked {'student' if len(shares) == 1 else 'students'}, "
         f"from {percent(shares[0])} to {percent(shares[-1])} of the ceiling; the middle one has "
@@ -117,21 +129,18 @@ def class_description(board: Board) -> str:
 
 def ranked_shares(board: Board) -> list[float]:
     """Return the shares of ranked students, in rising order."""
-    return sorted(row.share for row in board.rows if row.rank is not None and row.share is not None)
+    return sorted(map(certain, (row for row in board.rows if row.rank is not None)))
 
 
-def baselines(board: Board) -> dict[str, list[Row]]:
-    """Return baselines by name, without the limit of the hardware: that is a line, at 100%."""
-    lanes: dict[str, list[Row]] = {}
-    for row in board.rows:
-        if row.state is State.BASELINE and row.share not in (None, 1.0):
-            lanes.setdefault(row.who, []).append(row)
-    return lanes
+def baselines(board: Board) -> list[Row]:
+    """Return the baselines, without the limit of the hardware: that is a line, at 100%."""
+    rows = (row for row in board.rows if row.state is State.BASELINE)
+    return [row for row in rows if row.share not in (None, 1.0)]
 
 
 def legend(board: Board) -> list[tuple[str, str]]:
-    lanes = baselines(board)
-    return list(zip(_marks(len(lanes)), lanes, strict=True))
+    rows = baselines(board)
+    return list(zip(_marks(len(rows)), (row.who for row in rows), strict=True))
 
 
 def _marks(count: int) -> list[str]:
@@ -201,16 +210,60 @@ def bar(share: float | None, low: float | None, high: float | None) -> Markup:
     end = _across(share)
     left, right = _across(share if low is None else low), _across(share if high is None else high)
     if right - left < 0.8:  # a narrow interval must still be visible
-        left, right = end - 0.4, end + 0.4
+        left, right = max(end - 0.4, 0.0), end + 0.4
     return Markup(
         f'<svg class="bar" viewBox="0 0 {REACH * 100:g} 10" preserveAspectRatio="none"'
-        f' aria-hidden="true"><use href="#track"/><path d="M0 5H{end:.1f}"/>'
+        f' aria-hidden="true"><use href="#track"/><path d="M0 5H{left:.1f}"/>'
         f'<path d="M{left:.1f} 5H{right:.1f}"/></svg>'
     )
 
 
 def _across(share: float) -> float:
     return min(max(share, 0.0), REACH) * 100
+
+
+def level(part: float, under: float = 0.0) -> Markup:
+    """Draw `part` of a whole as a bar from 0 to 1, and `under`, another part, wider and paler."""
+    return Markup(
+        '<svg class="bar" viewBox="0 0 104 10" preserveAspectRatio="none" aria-hidden="true">'
+        f'<use href="#track"/><path d="M0 5H{_across(max(under, part)):.1f}"/>'
+        f'<path d="M0 5H{_across(part):.1f}"/></svg>'
+    )
+
+
+# -- a class without a GPU
+
+
+def points_plot(points: Sequence[int], most: int) -> Markup:
+    """Draw the number of students in each twentieth of the points, from 0 to `most`."""
+    counts = [0] * POINT_BINS
+    for each in points:
+        counts[min(each * POINT_BINS // max(most, 1), POINT_BINS - 1)] += 1
+    scale = Scale(low=0, high=max(counts), top=22, bottom=180)
+    step = max(math.ceil(scale.high / 4), 1)
+    parts = []
+    for count in range(0, max(counts) + 1, step):
+        y = scale.y(count)
+        parts.append(
+            f'<line x1="0" x2="100%" y1="{y}" y2="{y}"/><text y="{y - 5:g}">{count}</text>'
+        )
+    width = 92 / POINT_BINS
+    parts += [
+        f'<rect class="bin" x="{6 + number * width:.2f}%" width="{width * 0.85:.2f}%"'
+        f' y="{scale.y(count)}" height="{scale.bottom - scale.y(count):g}"/>'
+        for number, count in enumerate(counts)
+        if count
+    ]
+    foot = scale.bottom + 20
+    parts.append(f'<text x="6%" y="{foot}">0 points</text>')
+    parts.append(f'<text class="end" x="98%" y="{foot}">{most}</text>')
+    ordered = sorted(points)
+    words = (
+        f"Points of {len(ordered)} {'student' if len(ordered) == 1 else 'students'} out of {most}, "
+        f"from {ordered[0]} to {ordered[-1]}; the middle one has {ordered[len(ordered) // 2]}. "
+        "The table has every figure."
+    )
+    return _svg("points", 208, words, parts)
 
 
 # -- one student's attempts at one exercise
@@ -254,10 +307,6 @@ def attempts_plot(tried: Sequence[Tried], board: Board, scale: Scale, words: str
 def _xs(count: int) -> tuple[str, ...]:
     """Return the positions of `count` attempts, in percent of the width."""
     return tuple(f"{27 + 70 * (number + 0.5) / count:.1f}" for number in range(count))
-
-
-def _low(row: Row) -> float:
-    return row.share_low if row.share_low is not None else row.share or 0.0
 
 
 def _high(row: Row) -> float:

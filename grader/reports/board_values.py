@@ -131,5 +131,6 @@ FILTERS: Filters = {
     "day": _day,
     "seconds": _seconds_since_1970,
     "bar": plots.bar,
+    "level": plots.level,
     "strip": plots.strip,
 }

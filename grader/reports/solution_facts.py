@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, date
 
 from grader.classroom import Mistake, Model, started
@@ -17,8 +18,15 @@ def figures_in_short(model: Model) -> str:
         share = percent(speed.share).replace(" ", "\N{NO-BREAK SPACE}")  # cards are narrow
         return f"{share} of {held_to(speed)}, {result.environment.device}"
     if result is None:
-        return "nothing measured"
+        return "nothing measured" if model.evidence.missing else ""
     return "speed not measured" if has_step(model.spec, "speed") else "counted in simulation"
+
+
+def without_results(models: Iterable[Model]) -> str:
+    """Return a sentence for the whole publication if no result was given for it, else nothing."""
+    if any(model.evidence.result or model.evidence.missing for model in models):
+        return ""
+    return "No results of the solutions were given: the pages show no figures."
 
 
 def figures_of(result: Result) -> list[tuple[str, str]]:

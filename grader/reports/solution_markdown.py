@@ -16,6 +16,7 @@ from grader.reports.solution_facts import (
     figures_of,
     mistake_words,
     where_and_when,
+    without_results,
 )
 
 
@@ -29,13 +30,15 @@ def index(settings: Settings, models: Sequence[Model]) -> str:
         )
         for model in models
     ]
+    head = ("exercise", "title", "written in", "figures")
+    note = without_results(models)
+    table = _table(head[:3], [row[:3] for row in rows]) if note else _table(head, rows)
     return (
         f"# {texts.markdown(settings.title)}: solutions\n\n"
         f"The model solutions of version {texts.markdown(settings.version)}, each with a "
         "commentary, its figures and the mistakes that the tests reject. `index.html` shows the "
         "same as web pages. `grader solution NAME --from DIR`, with this folder as DIR, shows one "
-        f"in a terminal; it reads `{FILE}`.\n\n"
-        + _table(("exercise", "title", "written in", "figures"), rows)
+        f"in a terminal; it reads `{FILE}`.{' ' * bool(note)}{note}\n\n{table}"
     )
 
 
@@ -48,7 +51,8 @@ def document(model: Model, pictures: Sequence[Plot]) -> str:
         parts += ["## Commentary", _demoted(model.commentary)]
     elif model.commentary:
         parts.append(model.commentary)
-    parts += ["## Figures", *_figures(model.evidence, pictures)]
+    if figures := _figures(model.evidence, pictures):
+        parts += ["## Figures", *figures]
     for one in model.further:
         parts += [f"## {texts.markdown(one.title)}", f"[{one.file}]({quote(one.file)})"]
         parts += [_demoted(_demoted(one.text))] if one.text else []

@@ -32,6 +32,7 @@ from grader.reports.solution_facts import (
     memory_of,
     mistake_words,
     where_and_when,
+    without_results,
 )
 from grader.reports.webpage import Own, file, page_templates
 
@@ -61,6 +62,7 @@ def index_page(settings: Settings, models: Sequence[Model]) -> str:
             day=None,
             title_of=backends.title,
             in_short=figures_in_short,
+            without_results=without_results(models),
         )
     )
 

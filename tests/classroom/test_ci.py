@@ -432,6 +432,98 @@ def test_a_folder_without_any_exercise_is_no_submission(root: Path, tmp_path: Pa
     assert len(ci_targets.plan(exercises[:1], wrong)) == 1, "what is missing in a right one is a 0"
 
 
+# -- a lone kernel file
+
+KERNEL = "def {}(x, out):\n    out.copy_(x)\n"
+
+
+def lone(tmp_path: Path, *files: str, text: str = "x = 1\n") -> Path:
+    folder = tmp_path / "lone"
+    folder.mkdir()
+    for name in files:
+        (folder / name).write_text(text)
+    return folder
+
+
+def uploaded(root: Path, folder: Path, *names: str) -> dict[str, ci_targets.Target]:
+    exercises = [one for one in catalog.exercises(root) if not names or one.name in names]
+    targets = ci_targets.plan(exercises, folder, System.GRADESCOPE)
+    return {target.exercise.name: target for target in targets}
+
+
+def test_a_lone_kernel_is_of_the_only_exercise(root: Path, tmp_path: Path):
+    """Dragged into Gradescope it was a file that is missing, and 0 points."""
+    folder = lone(tmp_path, "my solution.py", text="this is no Python")
+    (target,) = uploaded(root, folder, "01_double").values()
+    assert (target.kernel, target.refused) == (folder / "my solution.py", None)
+    assert target.shown == "my solution.py"
+    assert target.notes == ("my solution.py is graded as 01_double",)
+
+
+def test_a_lone_kernel_is_of_the_exercise_whose_function_it_defines(root: Path, tmp_path: Path):
+    folder = lone(tmp_path, "kernel.py", "notes.py", text=KERNEL.format("row_sum"))
+    (folder / "kernel.py").write_text('PATTERN = "\\d"\n' + KERNEL.format("row_sum"))  # warns
+    targets = uploaded(root, folder)
+    assert targets["02_row_sum"].kernel == folder / "kernel.py"
+    note = "kernel.py is graded as 02_row_sum: it defines row_sum"
+    assert targets["02_row_sum"].notes == (note,)
+    missing = "There is no exercises/01_double/kernel.py in what was handed in."
+    assert targets["01_double"].refused == (Status.NOT_STARTED, missing)
+    assert ci_targets.plan(catalog.exercises(root), folder)[2].refused is None, "a trusted run, too"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (KERNEL.format("double") + KERNEL.format("row_sum"), "may be of 01_double or 02_row_sum: "),
+        (KERNEL.format("other"), "kernel.py defines the function of no exercise."),
+        ("def double(:\n", "kernel.py defines the function of no exercise."),
+        ("(" * 100_000, "kernel.py defines the function of no exercise."),
+        ("class double:\n    def row_sum(self): pass\n", "defines the function of no exercise."),
+    ],
+    ids=["two", "none", "no Python", "deep", "a method"],
+)
+def test_what_may_be_of_any_exercise_is_of_none_and_what_to_upload_is_said(
+    root: Path, tmp_path: Path, text: str, why: str
+):
+    folder = lone(tmp_path, "kernel.py", text=text)
+    status, said = uploaded(root, folder)["01_double"].refused
+    assert status is Status.NOT_STARTED
+    assert why in said
+    upload = (
+        "Upload the folder exercises/ in a zip file, or one kernel file with its function double."
+    )
+    assert said.endswith(upload)
+    with pytest.raises(UsageError, match="holds none of the course's exercises") as told:
+        ci_targets.plan(catalog.exercises(root), folder)
+    assert why in told.value.message
+
+
+def test_several_files_and_links_are_no_lone_kernel(root: Path, tmp_path: Path):
+    folder = lone(tmp_path, "a.py", "b.py")
+    assert "2 kernel files beside each other" in uploaded(root, folder)["01_double"].refused[1]
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "kernel.py").symlink_to(root / "exercises/01_double/kernel.py")
+    assert uploaded(root, linked, "01_double")["01_double"].refused[0] is Status.NOT_STARTED
+
+
+def test_a_lone_kernel_dragged_into_gradescope_is_graded(
+    root: Path, judge, monkeypatch, tmp_path: Path
+):
+    asked = judge(passing)
+    autograder = tmp_path / "autograder"
+    (autograder / "results").mkdir(parents=True)
+    (autograder / "submission_metadata.json").write_text(json.dumps(METADATA))
+    monkeypatch.setattr(ci_systems, "AUTOGRADER", autograder)
+    folder = lone(tmp_path, "kernel.py", text=KERNEL.format("double"))
+    assert cli.main(["ci", "--submission", str(folder), "--exit-zero"]) == 0
+    assert [request.kernel for request in asked] == [folder / "kernel.py"]
+    record = json.loads((autograder / "results/results.json").read_bytes())
+    assert [test["score"] for test in record["tests"]] == [0, 7, 0]
+    assert "kernel.py is graded as 01_double: it defines double" in record["output"]
+
+
 # -- graded
 
 
@@ -623,7 +715,7 @@ def test_a_file_that_is_missing_ran_nowhere(root: Path, judge, capsys):
     [
         (Status.PASS, 0, 0),
         (Status.FAIL, 1, 0),
-        (Status.NOT_STARTED, 1, 0),
+        (Status.NOT_STARTED, 0, 0),
         (Status.CANNOT_GRADE, 3, 3),
         (Status.ERROR, 4, 4),
         (Status.UNFINISHED, 4, 4),
@@ -633,6 +725,17 @@ def test_exit_zero_forgives_learners_only(status: Status, code: int, with_zero: 
     graded = [reported.PASSED, reported.ended(status)]
     assert ci.exit_code(graded, exit_zero=False) == code
     assert ci.exit_code(graded, exit_zero=True) == with_zero
+
+
+def test_what_is_not_started_fails_a_build_only_on_request():
+    """A new repository's first push was red, with 27 failures that nobody had made."""
+    fresh = [reported.not_started(), reported.ended(Status.NOT_STARTED)]
+    assert ci.exit_code(fresh) == 0
+    assert ci.exit_code(fresh, require_started=True) == 1
+    assert ci.exit_code(fresh, exit_zero=True, require_started=True) == 0
+    assert ci.exit_code([*fresh, reported.wrong("x")]) == 1
+    assert ci.exit_code([*fresh, reported.ended(Status.ERROR)]) == 4
+    assert ci.exit_code([]) == 4, "without any result the grader is broken"
 
 
 # -- the command
@@ -711,11 +814,28 @@ def test_gitlab_gets_its_two_files(root: Path, judge, monkeypatch):
     assert "GRADER_SCORE=21" in (root / "grader.env").read_text()
 
 
+def test_a_build_with_stubs_is_green_unless_all_must_be_started(
+    root: Path, judge, monkeypatch, capsys
+):
+    judge(lambda request: reported.not_started(exercise=request.exercise.name))
+    monkeypatch.setenv("GITLAB_CI", "true")
+    assert cli.main(["ci"]) == 0
+    junit = (root / "grader-junit.xml").read_text()
+    assert 'failures="0"' in junit
+    assert junit.count("<skipped") >= 3
+    assert "GRADER_STATUS=not_started\n" in (root / "grader.env").read_text()
+    assert cli.main(["ci", "--require-started"]) == 1
+    assert 'failures="3"' in (root / "grader-junit.xml").read_text()
+    variables = (root / "grader.env").read_text()
+    assert "GRADER_STATUS=fail\n" in variables
+    assert "GRADER_NOT_STARTED=3\n" in variables
+
+
 def test_autolabs_line_is_the_last(root: Path, judge):
     judge(failing)
     done = grader_ci(root, {}, "--report", "autolab", "01", "--device", "cpu")
     assert json.loads(done.stdout.splitlines()[-1]) == {"scores": {"01_double": 0}}
-    assert done.returncode == 1
+    assert done.returncode == 0, "it is not started"
 
 
 def test_gradescope_gets_its_file(root: Path, handed_in: Path, judge, monkeypatch, tmp_path: Path):

@@ -428,11 +428,54 @@ def test_best_and_last_make_a_difference(capsys):
     assert exported(capsys, "csv-long", "a.jsonl").count("\n") == 13
 
 
-def test_canvas_is_filled_and_results_without_a_cell_are_listed(of_a_class: Path, capsys):
+def test_canvas_is_filled_and_what_it_lacks_is_two_lines(of_a_class: Path, capsys):
+    """The command failed, with a line for each student and exercise that Canvas lacks."""
     book = ["--gradebook", str(reported.GRADEBOOK), "--total", "All kernels"]
-    assert cli.main(["export", "canvas", "class.jsonl", *book, "--out", "new.csv"]) == 1
+    assert cli.main(["export", "canvas", "class.jsonl", *book, "--out", "new.csv"]) == 0
     assert Path("new.csv").read_bytes() == (reported.GOLDEN / "canvas.csv").read_bytes()
+    assert capsys.readouterr().err.splitlines() == [
+        "left out: 1 student without a row, such as =cmd|' /c calc'!a0",
+        "next: --verbose lists all of them; a column is found by the name of its exercise",
+    ]
+    assert (
+        cli.main(["export", "canvas", "class.jsonl", *book, "--verbose", "--out", "new.csv"]) == 0
+    )
     assert "it has no row for the student =cmd" in capsys.readouterr().err
+
+
+def test_a_result_that_cannot_be_used_still_fails_an_export(of_a_class: Path, capsys):
+    """Its points are missing in the gradebook, and nobody would look."""
+    write("broken.jsonl", "{")
+    book = ["--gradebook", str(reported.GRADEBOOK)]
+    assert cli.main(["export", "canvas", "class.jsonl", "broken.jsonl", *book]) == 1
+    err = capsys.readouterr().err
+    assert "left out: 1 text that cannot be used; 1 student without a row" in err
+
+
+def test_a_gradebook_of_another_class_is_refused(of_a_class: Path, capsys):
+    Path("book.csv").write_text("Student,ID,Essay (3)\nAda,1,5\n")
+    assert cli.main(["export", "canvas", "class.jsonl", "--gradebook", "book.csv"]) == 2
+    err = capsys.readouterr().err
+    assert "book.csv has no place for any of these results" in err
+    assert "such as 01_double" in err.partition("next: ")[2]
+
+
+def test_blackboard_is_filled_also_from_utf_16(of_a_class: Path, capsys):
+    book = reported.OF_BLACKBOARD.read_text(encoding="utf-8-sig")
+    Path("book.xls").write_text(book, encoding="utf-16")
+    words = ["--gradebook", "book.xls", "--total", "All kernels", "--out", "new.csv"]
+    assert cli.main(["export", "blackboard", "class.jsonl", *words]) == 0
+    assert Path("new.csv").read_bytes() == (reported.GOLDEN / "blackboard.csv").read_bytes()
+    err = capsys.readouterr().err
+    assert "1 exercise without a column, such as 02_row_sum" in err
+
+
+def test_moodle_needs_no_gradebook(of_a_class: Path, capsys):
+    assert cli.main(["export", "moodle", "class.jsonl", "--total", "All kernels"]) == 0
+    printed = capsys.readouterr().out.encode()
+    assert printed == (reported.GOLDEN / "moodle.csv").read_bytes()
+    assert cli.main(["export", "moodle", "class.jsonl", "--by", "idnumber"]) == 0
+    assert capsys.readouterr().out.startswith("ID number,01_double,02_row_sum\r\n")
 
 
 def test_gradescope_gets_a_folder_for_each_student(capsys):
@@ -585,13 +628,18 @@ def test_no_folder_is_made_of_a_mistyped_path(
     [
         (["csv-wide", "nowhere"], "There is no file or folder nowhere"),
         (["canvas", "class.jsonl"], "canvas needs the gradebook that it fills"),
+        (["blackboard", "class.jsonl"], "blackboard needs the gradebook that it fills"),
+        (
+            ["csv-wide", "class.jsonl", "--by", "email"],
+            "--by belongs to the format moodle, not to csv-wide",
+        ),
         (
             ["csv-wide", "class.jsonl", "--gradebook", "x.csv"],
-            "--gradebook belongs to the format canvas, not to csv-wide",
+            "--gradebook belongs to the format canvas or blackboard, not to csv-wide",
         ),
         (
             ["csv-wide", "class.jsonl", "--total", "Sum"],
-            "--total belongs to the format canvas, not to csv-wide",
+            "--total belongs to the format canvas or blackboard or moodle, not to csv-wide",
         ),
         (["canvas", "class.jsonl", "--gradebook", "x.csv"], "x.csv cannot be read"),
         (["csv-wide", "class.jsonl", "--trust", "x.pem"], "x.pem cannot be read"),

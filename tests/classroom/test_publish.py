@@ -461,7 +461,10 @@ def test_what_is_not_measured_is_said_and_why(root):
     busy = result(root)
     busy["steps"][-1] |= {"outcome": "skip", "summary": "the GPU is busy", "speed": None}
     for given, said in (
-        ("", "Nothing is measured here: no result of this solution was given"),
+        (
+            lines(result(root, exercise="02_row_sum")),
+            "Nothing is measured here: no result of this solution was given",
+        ),
         (lines(other), "are of other files, not of this solution."),
         (
             lines(result(root, status="fail")),
@@ -482,7 +485,10 @@ def test_what_is_not_measured_is_said_and_why(root):
 
 def test_the_index_says_of_each_solution_what_was_measured(root):
     """Of a puzzle, which has no speed, the page said nothing while the Markdown did."""
-    for given, said in ((lines(counted(root)), "counted in simulation"), ("", "nothing measured")):
+    for given, said in (
+        (lines(counted(root)), "counted in simulation"),
+        (lines(result(root)), "nothing measured"),
+    ):
         puzzle = model(root, "p01_transpose", given)
         files = pages.published(settings_of(root), [puzzle]).files
         assert said in files["index.html"]
@@ -577,6 +583,24 @@ def test_a_result_that_cannot_be_believed_is_left_out(root, tmp_path, change, sa
     found, problems = read(tmp_path, lines(result(root, **change)))
     assert found == []
     assert said in problems[0]
+
+
+def test_without_any_results_the_publication_says_so_once(root, publish, tmp_path):
+    """The index said "nothing measured" 27 times, and each page had a heading without a figure."""
+    assert publish() == 0
+    files = {
+        path: path.read_text()
+        for path in (tmp_path / "out").rglob("*.*")
+        if path.suffix in (".md", ".html")
+    }
+    for path, text in files.items():
+        at_top = path.parent.name == "out"
+        assert text.count("No results of the solutions were given") == at_top, path
+        assert "othing is measured" not in text
+        assert "nothing measured" not in text
+        assert "igures</h2>" not in text
+        assert "## Figures" not in text
+        assert 'href="#figures"' not in text
 
 
 def test_results_of_which_none_can_be_used_are_refused_at_once(tmp_path, publish, capsys):

@@ -472,6 +472,70 @@ def at_gradescope(script: Path, autograder: Path) -> str:
     return script.read_text(encoding="utf-8").replace("/autograder/", f"{autograder}/")
 
 
+def test_without_a_gpu_pytorchs_build_for_cpus_is_installed(
+    student: Path, bin_folder: Path, tmp_path: Path
+):
+    """Each job fetched some gigabytes of CUDA that it had no use for."""
+    index = "https://download.pytorch.org/whl/cpu"
+    for name in ("check", "board"):
+        (env,) = (
+            s["env"] for s in steps(CLASSROOM / f"github/{name}.yml") if s.get("name") == "Install"
+        )
+        assert env["TORCH_INDEX"] == f"${{{{ vars.TORCH_INDEX || '{index}' }}}}"
+    assert parsed(GITLAB)["variables"]["TORCH_INDEX"] == index
+    shutil.copytree(student, tmp_path / "autograder/source/course")
+    done = run(at_gradescope(ZIP / "setup.sh", tmp_path / "autograder"), tmp_path, bin_folder, {})
+    assert done.returncode == 0, done.stdout
+    called = "import autograder, pathlib; autograder.install(pathlib.Path('.'))"
+    program = f"import sys; sys.executable = {str(bin_folder / 'python')!r}; {called}"
+    words = [sys.executable, "-c", program]
+    where = {"PYTHONPATH": str(AUTOGRADER.parent)}
+    done = run(shlex.join(words), student, bin_folder, where)
+    assert done.returncode == 0, done.stdout
+    lines = [one for one in (tmp_path / "installed").read_text().splitlines() if " pip " in one]
+    assert len(lines) == 2
+    assert all(one.endswith(f"--extra-index-url {index}") for one in lines)
+
+
+def test_the_jobs_of_a_push_grade_what_it_changed():
+    """With a cancelled run, or without the commit before, what it changed was never graded."""
+    checkout, *_, check = (
+        s for s in steps(CLASSROOM / "github/check.yml") if "upload" not in s.get("uses", "")
+    )
+    assert checkout["with"]["fetch-depth"] == 0
+    assert "--changed" in check["run"]
+    assert "concurrency" not in parsed(CLASSROOM / "github/check.yml")
+    pipeline = parsed(GITLAB)
+    assert pipeline["variables"]["GIT_DEPTH"] == "0"
+    assert pipeline["check"]["interruptible"] is False
+    assert "--changed" in pipeline["check"]["script"][-1]
+    assert "--changed" not in "".join(pipeline["gpu"]["script"])
+    assert "--changed" not in (CLASSROOM / "github/grade.yml").read_text()
+
+
+def test_a_push_of_one_kernel_is_graded_alone(student: Path, bin_folder: Path, tmp_path: Path):
+    """With git, as GitHub runs it: the first commit's stub stays as it is."""
+    shutil.copytree(student / "exercises/01_copy", student / "exercises/02_again")
+    committed(student)
+    before = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=student, text=True).strip()
+    kernel = student / "exercises/01_copy/kernel.py"
+    kernel.write_text(kernel.read_text() + "# better\n")
+    committed(student)
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"before": before}))
+    (check,) = (s for s in steps(CLASSROOM / "github/check.yml") if s.get("name") == "Check")
+    github = {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_ACTOR": "ada",
+        "GITHUB_EVENT_NAME": "push",
+        "GITHUB_EVENT_PATH": str(event),
+    }
+    done = run(check["run"], student, bin_folder, github)
+    assert done.returncode == 0, done.stdout
+    said = f"1 of 2 exercises changed since {before[:10]}; the others are not graded."
+    assert f"::notice title=grader::7 of 10 points. {said}" in done.stdout
+
+
 def test_gradescopes_scripts_install_the_course(student: Path, bin_folder: Path, tmp_path: Path):
     autograder = tmp_path / "autograder"
     shutil.copytree(student, autograder / "source/course")

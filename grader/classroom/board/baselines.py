@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,7 @@ NAMES = {
     "torch.compile": "torch.compile",
     SOLUTION: "model solution",
 }
-LIMIT = "limit of this GPU's memory"
+LIMIT = "limit of the GPU's memory"
 GB = 1e9  # bytes
 
 
@@ -117,6 +119,31 @@ def _name(contender: str) -> str | None:
     first, comma, which = contender.partition(", ")
     known = NAMES.get(first)
     return f"{known}{comma}{which}" if known and (not comma or first == SOLUTION) else None
+
+
+def one_for_all_gpus(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Return one row for each baseline, the highest share first, whatever GPUs measured it.
+
+    A row of several GPUs has the median of their shares, and an interval from the lowest to the
+    highest; a bandwidth or a time would be that of one of them.
+    """
+    by_name: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_name[row.who].append(row)
+    merged = (several[0] if len(several) == 1 else _merged(several) for several in by_name.values())
+    return tuple(sorted(merged, key=lambda row: (-(row.share or 0.0), row.who)))
+
+
+def _merged(several: Sequence[Row]) -> Row:
+    shares = [row.share for row in several if row.share is not None]
+    return Row(
+        who=several[0].who,
+        key=None,
+        state=State.BASELINE,
+        share=statistics.median(shares),
+        share_low=min(shares),
+        share_high=max(shares),
+    )
 
 
 def limit(gpu: str, ceiling_gbps: float) -> Row:

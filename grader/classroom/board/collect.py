@@ -11,6 +11,7 @@ from grader.classroom import documents, parallel
 from grader.classroom.attempts import Context, Reader, each_once
 from grader.classroom.board.entries import Entry, entry
 from grader.classroom.documents import Problem, Read, Unusable
+from grader.model import begun
 
 BATCH = 4 << 20  # bytes that a process is given at a time
 WORTH_PROCESSES = 4  # batches: one process reads fewer before others have started
@@ -59,4 +60,7 @@ def _read_files(reader: Reader, paths: Sequence[Path]) -> Read[Entry]:
 
 def _entries(reader: Reader, path: Path, document: bytes) -> Iterator[Entry | Unusable]:
     for attempt in reader.read(path, document):
-        yield attempt if isinstance(attempt, Unusable) else entry(attempt, reader.context)
+        if isinstance(attempt, Unusable):
+            yield attempt
+        elif begun(attempt.attempt.result):  # a stub that was graded is no attempt
+            yield entry(attempt, reader.context)

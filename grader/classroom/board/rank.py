@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,14 +35,29 @@ def span(figures: Figures) -> Span:
     return Span(figures.share_low, figures.share, figures.share_high)
 
 
-def ranks(spans: Sequence[Span]) -> list[int]:
-    """Rank each interval: 1 + the number of those that lie wholly above it.
+def certain(one: Span) -> tuple[float, float]:
+    """Return the key that orders shares, the lowest first: the interval's lower end decides.
 
-    Two that overlap do not count against each other. They share a rank unless a third lies wholly
-    above only one of them.
+    That share was certainly reached: a wide interval never gains a place.
     """
-    lows = sorted(one.low for one in spans)
-    return [1 + len(lows) - bisect_right(lows, one.high) for one in spans]
+    return one.low, one.middle
+
+
+def places(ordered: Sequence[Span]) -> list[tuple[int, bool]]:
+    """Return the rank of each row, and whether the measurement cannot tell it from the one above.
+
+    `ordered` begins with the highest by `certain`. A rank is 1 + the number of intervals that begin
+    higher. A row is close to the one above where the two intervals overlap.
+    """
+    found: list[tuple[int, bool]] = []
+    for number, one in enumerate(ordered):
+        if number == 0:
+            found.append((1, False))
+            continue
+        above = ordered[number - 1]
+        same = one.low == above.low
+        found.append((found[-1][0] if same else number + 1, one.high >= above.low))
+    return found
 
 
 Best = Mapping[str, tuple[Entry, int]]  # by login: the student's best attempt, and their number
@@ -60,21 +74,10 @@ def best_of(entries: Iterable[Entry]) -> dict[str, Best]:
     }
 
 
-def ranks_by_id(ranked: Sequence[Entry]) -> dict[str, int]:
-    spans = [span(entry.figures) for entry in ranked if entry.figures is not None]
-    return dict(zip((entry.id for entry in ranked), ranks(spans), strict=True))
-
-
-def leaders(best: Best, top: int) -> list[Entry]:
-    """Return the first `top` on one board, in the order of its table."""
+def leaders(best: Best, top: int | None = None) -> list[Entry]:
+    """Return the ranked attempts on one board in the order of its table, or the first `top`."""
     ranked = [entry for entry, _ in best.values() if entry.state is State.RANKED]
-    rank = ranks_by_id(ranked)
-
-    def order(entry: Entry) -> tuple[int, float, str, str]:
-        assert entry.figures is not None
-        return (rank[entry.id], -entry.figures.share, entry.when, entry.id)
-
-    return sorted(ranked, key=order)[:top]
+    return sorted(ranked, key=_by_certain_share)[:top]
 
 
 def best(attempts: Iterable[Entry]) -> Entry:
@@ -93,7 +96,8 @@ def best(attempts: Iterable[Entry]) -> Entry:
 
 def _by_certain_share(entry: Entry) -> tuple[float, float, str, str]:
     assert entry.figures is not None
-    return (-entry.figures.share_low, -entry.figures.share, entry.when, entry.id)
+    low, middle = certain(span(entry.figures))
+    return (-low, -middle, entry.when, entry.id)
 
 
 def _by_success(entry: Entry) -> tuple[int, float]:

@@ -32,15 +32,17 @@ class Row:
     """One line of the board of one exercise: a student's best attempt, or a baseline.
 
     `who` is the pseudonym or nickname, `key` the name of the student's page without its ending
-    (None for a baseline). `rank` is 1 + the number of ranked rows whose interval lies wholly above
-    this one's; it is None for a row without a rank. The figures of an UNVERIFIED row are its file's
-    claim. Baselines have no interval.
+    (None for a baseline). `rank` is 1 + the number of ranked rows whose interval begins higher; it
+    is None for a row without a rank. `close` marks a row whose interval reaches that of the ranked
+    row above. The figures of an UNVERIFIED row are its file's claim. A baseline that several GPUs
+    measured has the median share, no `gpu`, and an interval from the lowest to the highest.
     """
 
     who: str
     key: str | None
     state: State
     rank: int | None = None
+    close: bool = False
     gpu: str = ""
     share: float | None = None
     share_low: float | None = None
@@ -76,18 +78,21 @@ class Board:
 class Standing:
     """One line of the overall board: the mean share over all timed exercises, 0 where none ranks.
 
-    `rank` is None where no attempt of the student ranks on any board: its mean is 0. `shares` are
-    in the order of Site.boards; `solved` counts the exercises and puzzles passed in trusted runs.
+    `rank` is None where no attempt of the student ranks on any board: its mean is 0. `close` is as
+    in a Row. `shares` are in the order of Site.boards; `solved` counts the exercises and puzzles
+    passed in trusted runs, and `points` adds the most that such runs gave for each.
     """
 
     who: str
     key: str
     rank: int | None
+    close: bool
     mean: float
     mean_low: float
     mean_high: float
     shares: tuple[float | None, ...]
     solved: int
+    points: int
     gpus: tuple[str, ...]
 
 
@@ -117,14 +122,29 @@ class Student:
 
 
 @dataclass(frozen=True)
+class Tally:
+    """The class at one exercise or puzzle: students who handed it in, and who solved it.
+
+    A student has solved it who passed it in a trusted run.
+    """
+
+    exercise: str
+    title: str
+    max_points: int
+    tried: int
+    solved: int
+
+
+@dataclass(frozen=True)
 class Site:
-    """All that the pages of one class show."""
+    """All that the pages of one class show. `tallies` are in the order of the course."""
 
     course: str
     title: str
     version: str
     made_at: str  # UTC, ISO 8601
     exercises: int  # including puzzles
+    tallies: tuple[Tally, ...]
     boards: tuple[Board, ...]
     standings: tuple[Standing, ...]
     students: tuple[Student, ...]

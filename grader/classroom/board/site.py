@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from grader.classroom.board import baselines, rank
+from grader.classroom.board import baselines, rank, standings
 from grader.classroom.board.baselines import Baseline
 from grader.classroom.board.entries import Entry
 from grader.classroom.board.forbidden import Forbidden
 from grader.classroom.board.people import Person
-from grader.classroom.board.records import Board, Row, Site, Standing, State, Student, Tried
+from grader.classroom.board.records import Board, Row, Site, State, Student, Tried
 from grader.course import Exercise, Settings
-from grader.grading import has_step, kind_of
+from grader.grading import has_step, kind_of, points_of
 from grader.model import Gates, stamp, texts
 from grader.speed import mean_gates
 
@@ -33,6 +33,7 @@ class Task:
     title: str
     backend: str
     gates: Gates | None
+    max_points: int
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ def _task(exercise: Exercise) -> Task:
     # The first part whose speed is graded: of a file with several entries, each has its own gates.
     timed = next((part for part in exercise.parts if has_step(part.any_spec, "speed")), None)
     gates = None if timed is None else mean_gates(timed.spec)
-    return Task(exercise.name, spec.title, kind.backend(spec) or kind.name, gates)
+    most = sum(points_of(spec).values())
+    return Task(exercise.name, spec.title, kind.backend(spec) or kind.name, gates, most)
 
 
 def decided(
@@ -80,14 +82,18 @@ def assemble(
     group = replace(group, entries=_publishable(group, known))
     timed = [task for task in group.tasks if task.gates is not None]
     best = rank.best_of(group.entries)
+    counted = standings.counted(group.entries)
     return Site(
         course=settings.name,
         title=settings.title,
         version=settings.version,
         made_at=stamp(made_at),
         exercises=len(group.tasks),
+        tallies=standings.tallies([(t.name, t.title, t.max_points) for t in group.tasks], counted),
         boards=tuple(_board(task, group, best.get(task.name, {}), known) for task in timed),
-        standings=tuple(_standings(group, [best.get(task.name, {}) for task in timed])),
+        standings=standings.standings(
+            group.people, counted, [best.get(task.name, {}) for task in timed]
+        ),
         students=tuple(_students(group)),
     )
 
@@ -108,41 +114,38 @@ def _publishable(group: Class, known: Sequence[Baseline]) -> tuple[Entry, ...]:
 
 def _board(task: Task, group: Class, best: rank.Best, known: Sequence[Baseline]) -> Board:
     assert task.gates is not None
-    ranked = [entry for entry, _ in best.values() if entry.state is State.RANKED]
-    rank_of = rank.ranks_by_id(ranked)
-    rows = sorted(
-        (
-            _row(group.people[login], entry, count, rank_of.get(entry.id))
-            for login, (entry, count) in best.items()
-        ),
-        key=_place,
-    )
-    others = [baseline.row for baseline in known if baseline.exercise == task.name]
+    ranked = rank.leaders(best)
+    places = rank.places([rank.span(entry.figures) for entry in ranked if entry.figures])
+    rows = [
+        replace(_row(group.people[entry.student], entry, best), rank=place, close=close)
+        for entry, (place, close) in zip(ranked, places, strict=True)
+    ]
+    others = [entry for entry, _ in best.values() if entry.state is not State.RANKED]
+    rows += sorted((_row(group.people[e.student], e, best) for e in others), key=_by_state)
+    limits = [baseline.row for baseline in known if baseline.exercise == task.name]
     ceilings = defaultdict(list)
     for figures in (entry.figures for entry in ranked):
         assert figures is not None
         ceilings[figures.gpu].append(figures.ceiling_gbps)
-    for gpu in ceilings.keys() - {row.gpu for row in others}:
-        others.append(baselines.limit(gpu, statistics.median(ceilings[gpu])))
-    others.sort(key=lambda row: (-(row.share or 0.0), row.who, row.gpu))
+    for gpu in ceilings.keys() - {row.gpu for row in limits}:
+        limits.append(baselines.limit(gpu, statistics.median(ceilings[gpu])))
     return Board(
         exercise=task.name,
         title=task.title,
         backend=task.backend,
         passing=task.gates.passing,
         great=task.gates.great,
-        rows=(*rows, *others),
+        rows=(*rows, *baselines.one_for_all_gpus(limits)),
     )
 
 
-def _row(person: Person, entry: Entry, attempts: int, place: int | None) -> Row:
+def _row(person: Person, entry: Entry, best: rank.Best) -> Row:
     figures = entry.figures
     row = Row(
         who=person.who,
         key=person.key,
         state=entry.state,
-        rank=place,
-        attempts=attempts,
+        attempts=best[entry.student][1],
         when=entry.when,
         note=entry.note,
     )
@@ -160,58 +163,8 @@ def _row(person: Person, entry: Entry, attempts: int, place: int | None) -> Row:
     )
 
 
-def _place(row: Row) -> tuple[bool, int, float, str, str]:
-    ranked = row.rank is not None
-    # Ranked rows come first, by rank, share and time, then the others by their state.
-    group = row.rank if row.rank is not None else rank.FURTHEST.index(row.state)
-    return (not ranked, group, -(row.share or 0.0), row.when, row.who)
-
-
-def _standings(group: Class, best: Sequence[rank.Best]) -> list[Standing]:
-    solved = defaultdict(set)
-    for entry in group.entries:
-        if entry.trusted and entry.passed and entry.state is not State.INVALIDATED:
-            solved[entry.student].add(entry.exercise)
-    logins = sorted({entry.student for entry in group.entries})
-    ranked = {login: [_ranked(one, login) for one in best] for login in logins}
-    means = {
-        login: rank.mean(
-            (None if one is None or one.figures is None else rank.span(one.figures) for one in own),
-            len(best),
-        )
-        for login, own in ranked.items()
-    }
-    placed = [login for login in logins if any(ranked[login])]
-    places = dict(zip(placed, rank.ranks([means[login] for login in placed]), strict=True))
-    rows = {
-        login: Standing(
-            who=group.people[login].who,
-            key=group.people[login].key,
-            rank=places.get(login),
-            mean=means[login].middle,
-            mean_low=means[login].low,
-            mean_high=means[login].high,
-            shares=tuple(None if e is None or e.figures is None else e.figures.share for e in own),
-            solved=len(solved[login]),
-            gpus=tuple(sorted({e.figures.gpu for e in own if e is not None and e.figures})),
-        )
-        for login, own in ranked.items()
-    }
-    done = {
-        login: max((e.when for e in own if e is not None), default="")
-        for login, own in ranked.items()
-    }
-
-    def place(login: str) -> tuple[bool, int, float, int, str, str]:
-        row = rows[login]
-        return (row.rank is None, row.rank or 0, -row.mean, -row.solved, done[login], row.who)
-
-    return [rows[login] for login in sorted(logins, key=place)]
-
-
-def _ranked(best: rank.Best, login: str) -> Entry | None:
-    entry, _ = best.get(login, (None, 0))
-    return entry if entry is not None and entry.state is State.RANKED else None
+def _by_state(row: Row) -> tuple[int, float, str, str]:
+    return (rank.FURTHEST.index(row.state), -(row.share or 0.0), row.when, row.who)
 
 
 def _students(group: Class) -> list[Student]:

@@ -8,8 +8,7 @@ apt-get update
 apt-get install -y --no-install-recommends "$python" "$python-venv"
 "$python" -m venv /autograder/venv
 cd /autograder/source/course
-# The index of PyTorch's builds without CUDA saves some gigabytes: write it here. The page
-# "Get Started" of pytorch.org names it.
-TORCH_INDEX=${TORCH_INDEX:-}
+# PyTorch's build without CUDA saves some gigabytes.
+TORCH_INDEX=${TORCH_INDEX:-https://download.pytorch.org/whl/cpu}
 /autograder/venv/bin/python -m pip install --no-cache-dir -r requirements.txt \
-    ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"}
+    --extra-index-url "$TORCH_INDEX"

@@ -36,7 +36,8 @@ RESULT, ATTEMPT = "grader/result/v1", "grader/attempt/v1"
 class Evidence:
     """The measurements of one solution: `result` passed, and its kernel is that very file.
 
-    `missing` is a sentence on anything that is not measured, and why; it may be empty.
+    `missing` is a sentence on anything that is not measured, and why; it may be empty, also where
+    nothing at all was given.
     """
 
     result: Result | None
@@ -111,8 +112,11 @@ def started(result: Result) -> datetime:
 def choose(exercise: str, sha256: str, timed: bool, results: Sequence[Result]) -> Evidence:
     """Choose the newest passing result of the file, with a timed one before all others.
 
-    `timed` says whether the exercise has a speed step.
+    `timed` says whether the exercise has a speed step. Without any result of any solution nothing
+    is missing here: the publication as a whole says it once.
     """
+    if not results:
+        return Evidence(None, "")
     named = [result for result in results if result.exercise == exercise]
     mine = [result for result in named if result.kernel.sha256 == sha256]
     passed = [result for result in mine if result.status is Status.PASS]

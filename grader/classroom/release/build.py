@@ -98,7 +98,7 @@ def settings_of(root: Path) -> Settings:
         raise UsageError(
             f"The course in {root} has no {settings.FILE}, and a release needs a name and a "
             "version.",
-            f'Write {settings.FILE} with name = "..." and version = "1".',
+            f'Write {settings.FILE} with name = "...", version = "1" and solutions = "on-pass".',
         )
     about = settings.read(root)
     try:

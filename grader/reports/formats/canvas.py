@@ -10,23 +10,13 @@ import csv
 import io
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 
 from grader.model import UsageError
+from grader.reports.formats.gradebooks import Filled, possible_points, scaled
 from grader.reports.formats.scores import Graded, scores
 
 _LOGINS = ("SIS Login ID", "SIS User ID", "Integration ID", "ID")
 _NUMBER = re.compile(r" \(\d+\)$")
-
-
-@dataclass(frozen=True)
-class Filled:
-    """The gradebook to import, and the students and exercises that it lacks."""
-
-    text: str
-    unknown_students: tuple[str, ...]
-    unknown_exercises: tuple[str, ...]
 
 
 def fill(gradebook: str, graded: Graded, total: str = "") -> Filled:
@@ -42,22 +32,24 @@ def fill(gradebook: str, graded: Graded, total: str = "") -> Filled:
     of_class = scores(graded)
     placed = _columns_to_fill(head, of_class.exercises, total)
     known: set[str] = set()
+    cells = 0
     for row in rows[1:]:
         student = next(filter(None, map(of_class.student_of, _logins(head, row))), None)
         if student is None or row is possible:
             continue
         known.add(student)
-        points = dict(of_class.points[student])
-        if total and student in of_class.totals:
-            points[total] = of_class.totals[student]
+        points = of_class.with_total(student, total)
         for name, column in placed.items():
             if name in points:
-                row[column] = _scaled(*points[name], _most(possible, column))
+                most = possible_points(possible[column]) if possible else None
+                row[column] = scaled(*points[name], most)
+                cells += 1
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     return Filled(
         text.getvalue(),
-        tuple(sorted(of_class.points.keys() - known)),
+        cells,
+        tuple(sorted(login.casefold() for login in of_class.points.keys() - known)),
         tuple(sorted(of_class.exercises - placed.keys())),
     )
 
@@ -116,16 +108,3 @@ def _column(head: Sequence[str], name: str, fix: str) -> int | None:
 
 def _logins(head: Sequence[str], row: Sequence[str]) -> list[str]:
     return [row[head.index(c)] for c in _LOGINS if c in head]
-
-
-def _most(possible: Sequence[str] | None, column: int) -> Fraction | None:
-    try:
-        return Fraction(possible[column].strip()) if possible else None
-    except (ValueError, ZeroDivisionError):
-        return None
-
-
-def _scaled(earned: Fraction, most: Fraction, possible: Fraction | None) -> str:
-    """Write points on Canvas's scale, with at most two decimals."""
-    value = possible * earned / most if possible and most else earned
-    return f"{float(value):.2f}".rstrip("0").rstrip(".")

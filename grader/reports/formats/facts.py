@@ -75,6 +75,10 @@ def sum_of(attempts: Sequence[Attempt]) -> str:
     return f"{points} of {most} points" + (f", {missing} not graded" if missing else "")
 
 
+def not_started(attempts: Sequence[Attempt]) -> int:
+    return sum(attempt.result.status is Status.NOT_STARTED for attempt in attempts)
+
+
 def sum_or_none(points: Iterable[int | None]) -> int | None:
     """Return the sum, or None if one of them is None: an ungraded exercise does not count as 0."""
     known = list(points)

@@ -14,25 +14,41 @@ from grader.reports.numbers import number_lines
 
 MOST_COMMANDS = 10  # of each kind
 SUMMARY_BYTES = 1 << 20
-_LEVELS = {Status.FAIL: "error", Status.NOT_STARTED: "notice", Status.PASS: ""}
 _MARKS = {Status.PASS: "✅", Status.FAIL: "❌", Status.NOT_STARTED: "⚪"}
 _FAULT_MARK = "⚠️"
 
 
-def commands(attempts: Sequence[Attempt], folder: str | None = "") -> str:
+def commands(
+    attempts: Sequence[Attempt],
+    folder: str | None = "",
+    require_started: bool = False,
+    scope: str = "",
+) -> str:
     """Return workflow commands, each on its own line, at most MOST_COMMANDS of each kind.
 
     `folder` is the course's, relative to the tree that GitHub shows, or None outside of that tree.
+    Exercises that are not started are counted, and with `require_started` errors. `scope` is a
+    sentence on exercises that were not graded.
     """
     by_level: dict[str, list[str]] = {"error": [], "warning": [], "notice": []}
     for attempt in attempts:
-        for level, line in _annotations_of(attempt, folder):
+        for level, line in _annotations_of(attempt, folder, require_started):
             by_level[level].append(line)
-    by_level["notice"].insert(0, _command("notice", facts.sum_of(attempts), title="grader"))
+    by_level["notice"].insert(0, _command("notice", _sum(attempts, scope), title="grader"))
     return "".join(f"{line}\n" for level, lines in by_level.items() for line in _few(level, lines))
 
 
-def _annotations_of(attempt: Attempt, folder: str | None) -> Iterator[tuple[str, str]]:
+def _sum(attempts: Sequence[Attempt], scope: str) -> str:
+    if not attempts and scope:
+        return scope
+    missing = facts.not_started(attempts)
+    total = facts.sum_of(attempts) + (f", {missing} not started" if missing else "")
+    return f"{total}. {scope}" if scope else total
+
+
+def _annotations_of(
+    attempt: Attempt, folder: str | None, require_started: bool
+) -> Iterator[tuple[str, str]]:
     result = attempt.result
     name = texts.one_line(result.exercise, 80)
     place: dict[str, str] = {}
@@ -43,9 +59,9 @@ def _annotations_of(attempt: Attempt, folder: str | None) -> Iterator[tuple[str,
     if not facts.graded(result):
         message = f"{facts.NOT_YOURS}: {facts.reason(result) or result.status.value}"
         yield "warning", _command("warning", message, **place, title=f"{name}: not graded")
-    elif level := _LEVELS[result.status]:
+    elif result.status is Status.FAIL or (result.status is Status.NOT_STARTED and require_started):
         title = f"{name}: {facts.WORDS[result.status]}"
-        yield level, _command(level, facts.reason(result) or title, **place, title=title)
+        yield "error", _command("error", facts.reason(result) or title, **place, title=title)
     for note in attempt.notes:
         yield "warning", _command("warning", texts.one_line(note), title=name)
 
@@ -71,12 +87,16 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def summary(attempts: Sequence[Attempt], title: str, limit: int = SUMMARY_BYTES) -> str:
+def summary(
+    attempts: Sequence[Attempt], title: str, limit: int = SUMMARY_BYTES, scope: str = ""
+) -> str:
     """Return Markdown of at most `limit` bytes, which ends with the number of omitted parts."""
     head = [
-        f"## {texts.entities(title)}\n\n**{facts.sum_of(attempts)}**\n\n",
+        f"## {texts.entities(title)}\n\n**{_sum(attempts, '')}**\n\n",
         "| | exercise | result | points | share of the ceiling |\n|---|---|---|---:|---:|\n",
     ]
+    if scope:
+        head.insert(1, f"{texts.entities(scope)}\n\n")
     rows = [_row(attempt) for attempt in attempts]
     details = [text for attempt in attempts for text in _details(attempt)]
     return _fitting([*head, *rows, "\n", *details], limit)
@@ -108,7 +128,7 @@ def _row(attempt: Attempt) -> str:
 def _details(attempt: Attempt) -> Iterator[str]:
     result = attempt.result
     lines = [f"note: {texts.one_line(note)}" for note in attempt.notes]
-    if result.status is not Status.PASS:
+    if result.status not in (Status.PASS, Status.NOT_STARTED):
         lines += [facts.reason(result)]
         lines += [line for numbers in _numbers(attempt) for line in numbers]
         lines += [f"replay: {texts.one_line(r)}" for r in _replays(attempt)]

@@ -29,7 +29,6 @@ from grader.speed import held_to
 _VERDICTS = {
     Outcome.PASS: Verdict.PASSED,
     Outcome.FAIL: Verdict.FAILURE,
-    Outcome.NOT_STARTED: Verdict.FAILURE,
     Outcome.SKIP: Verdict.SKIPPED,
     Outcome.NOT_RUN: Verdict.SKIPPED,
     Outcome.ERROR: Verdict.ERROR,
@@ -39,20 +38,24 @@ _VERDICTS = {
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d.*")
 
 
-def document(attempts: Sequence[Attempt]) -> str:
-    """Return all attempts as one file. Suites name their students if there are several."""
+def document(attempts: Sequence[Attempt], require_started: bool = False) -> str:
+    """Return all attempts as one file. Suites name their students if there are several.
+
+    An exercise that is not started is skipped, or a failure with `require_started`.
+    """
     several = len({attempt.student for attempt in attempts}) > 1
-    return junit_xml.document("grader", [_suite(attempt, several) for attempt in attempts])
+    suites = [_suite(attempt, several, require_started) for attempt in attempts]
+    return junit_xml.document("grader", suites)
 
 
-def _suite(attempt: Attempt, several: bool) -> Suite:
+def _suite(attempt: Attempt, several: bool, require_started: bool) -> Suite:
     result = attempt.result
     name = f"{attempt.student}: {result.exercise}" if several else result.exercise
     student = attempt.student if several else ""
     classname = ".".join(filter(None, [attempt.course, student, result.exercise]))
     return Suite(
         name,
-        list(_cases(result, classname)),
+        list(_cases(result, classname, require_started)),
         timestamp=result.started_at if _TIME.fullmatch(result.started_at) else "",
         properties=_properties(attempt),
         output=result.output,
@@ -80,10 +83,15 @@ def _size(one: Speed) -> str:
     return f"{one.case}: {one.share:.4f} of {held_to(one)}, {one.passing:.2f} passes"
 
 
-def _cases(result: Result, classname: str) -> Iterator[Case]:
+def _cases(result: Result, classname: str, require_started: bool) -> Iterator[Case]:
     """Yield the steps as test cases, and one more if none of them says why it did not pass."""
-    cases = [_step(s, f"{classname}.{one.entry}") for one in result.entries for s in one.steps]
-    cases = cases or [_step(step, classname) for step in result.steps]
+    missing = Verdict.FAILURE if require_started else Verdict.SKIPPED
+    verdicts_of = _VERDICTS | {Outcome.NOT_STARTED: missing}
+    parts = [(f"{classname}.{one.entry}", one.steps) for one in result.entries]
+    parts = parts or [(classname, result.steps)]
+    cases = [
+        _step(step, name, verdicts_of[step.outcome]) for name, steps in parts for step in steps
+    ]
     cases += [_sanitizer(one, classname) for one in result.sanitized]
     yield from cases
     # A fault of ours must be an error even if the steps show only a learner's failure, and a check
@@ -91,14 +99,18 @@ def _cases(result: Result, classname: str) -> Iterator[Case]:
     verdicts = {case.verdict for case in cases}
     graded = facts.graded(result)
     needed = {Verdict.FAILURE, Verdict.ERROR} if graded else {Verdict.ERROR}
-    if result.status is not Status.PASS and not verdicts & needed:
-        verdict = Verdict.FAILURE if graded else Verdict.ERROR
+    verdict = Verdict.FAILURE if graded else Verdict.ERROR
+    explained = bool(verdicts & needed)
+    if result.status is Status.NOT_STARTED:
+        verdict = missing
+        outcomes = {step.outcome for _, steps in parts for step in steps}
+        explained = Outcome.NOT_STARTED in outcomes
+    if result.status is not Status.PASS and not explained:
         why = facts.reason(result) or facts.WORDS[result.status]
         yield Case(classname, "verdict", 0.0, verdict, result.status.value, why, why)
 
 
-def _step(step: Step, classname: str) -> Case:
-    verdict = _VERDICTS[step.outcome]
+def _step(step: Step, classname: str, verdict: Verdict) -> Case:
     failure = step.failure
     message = failure.message if failure else step.summary
     type_ = failure.kind if failure else step.outcome.value

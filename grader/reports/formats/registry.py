@@ -27,7 +27,9 @@ class Context:
     """Data that some formats need beside the attempts. Times are UTC, ISO 8601.
 
     `identity` has Classroom 50's fields. `folder` is the course's in GitHub's tree (None: outside
-    of it). `summary` is the file of a step's summary, and `summary_bytes` its size so far.
+    of it). `summary` is the file of a step's summary, and `summary_bytes` its size so far. With
+    `require_started` an exercise that is not started fails a build. `scope` is a sentence on
+    exercises that were not graded because they have not changed.
     """
 
     title: str = "grader"
@@ -39,6 +41,8 @@ class Context:
     folder: str | None = ""
     summary: Path | None = None
     summary_bytes: int = 0
+    require_started: bool = False
+    scope: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class Report:
             raise UsageError(
                 f"There is no format of reports named {name!r}.",
                 f"Use one of {', '.join(FORMATS)}; `grader export` makes "
-                f"{' and '.join(OF_A_CLASS)}.",
+                f"{', '.join(OF_A_CLASS[:-1])} and {OF_A_CLASS[-1]}.",
             )
         if equals and not path:
             raise UsageError(f"--report {text!r} names no file.", f"Give --report {name}=FILE.")
@@ -118,17 +122,26 @@ def _signed(attempts: Sequence[Attempt], context: Context, path: Path | None) ->
     return [Document(path, records.signed_line(attempts, context.sign), append=True)]
 
 
+def _junit(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
+    return [Document(path, junit.document(attempts, context.require_started))]
+
+
 def _github(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
-    documents = [Document(None, github.commands(attempts, context.folder))]
+    commands = github.commands(
+        attempts, context.folder, context.require_started, scope=context.scope
+    )
+    documents = [Document(None, commands)]
     if (file := path or context.summary) is not None:
         limit = github.SUMMARY_BYTES - context.summary_bytes - 1  # a newline may go first
-        text = github.summary(attempts, context.title, limit)
+        text = github.summary(attempts, context.title, limit, context.scope)
         documents.insert(0, Document(file, text, append=True))
     return documents
 
 
 def _gitlab(attempts: Sequence[Attempt], context: Context, path: Path | None) -> list[Document]:
-    texts = junit.document(attempts), gitlab.dotenv(attempts)
+    late = context.require_started
+    variables = gitlab.dotenv(attempts, late, unchanged=bool(context.scope))
+    texts = junit.document(attempts, late), variables
     return [
         Document((path or Path()) / name, text)
         for name, text in zip(GITLAB_FILES, texts, strict=True)
@@ -144,12 +157,12 @@ def _classroom50(
     return [Document(path, text)]
 
 
-OF_A_CLASS = ("canvas", "gradescope-zip")  # made only by `grader export`
+OF_A_CLASS = ("canvas", "moodle", "blackboard", "gradescope-zip")  # made only by `grader export`
 FORMATS: dict[str, Format] = {
     "result": Format(_text(records.result_lines)),
     "attempt": Format(_text(records.attempt_lines)),
     "signed": Format(_signed),
-    "junit": Format(_text(junit.document)),
+    "junit": Format(_junit),
     "github": Format(_github),
     "gitlab": Format(_gitlab, prints=False, files=GITLAB_FILES),
     "classroom50": Format(_classroom50),

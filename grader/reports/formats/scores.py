@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 from grader.classroom import FinalRow
@@ -20,20 +20,25 @@ Points = tuple[Fraction, Fraction]  # earned, and possible
 
 @dataclass(frozen=True)
 class Scores:
-    """Points of a class; students by `login_of` their login.
+    """Points of a class, by login.
 
-    `aliases` lead from further names of a student, such as a number in a roster, to the login.
+    `aliases` lead from `login_of` a student's names to the login: the login itself, and further
+    names, such as a number in a roster.
     """
 
     exercises: frozenset[str]
     points: Mapping[str, Mapping[str, Points]]
     totals: Mapping[str, Points]
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str]
 
     def student_of(self, name: str) -> str | None:
         """Return the login of whom another system calls so; None for nobody of this class."""
-        key = login_of(name)
-        return key if key in self.points else self.aliases.get(key)
+        return self.aliases.get(login_of(name))
+
+    def with_total(self, student: str, total: str) -> dict[str, Points]:
+        """Return a student's points by exercise, and the sum as `total`, if that is named."""
+        known = {total: self.totals[student]} if total and student in self.totals else {}
+        return {**self.points[student], **known}
 
 
 def scores(graded: Graded) -> Scores:
@@ -48,20 +53,21 @@ def scores(graded: Graded) -> Scores:
 
 def _of_rows(rows: Sequence[FinalRow]) -> Scores:
     points = {
-        login_of(row.student): {
+        row.student: {
             cell.exercise: (cell.final, Fraction(cell.max_points))
             for cell in row.cells
             if cell.final is not None
         }
         for row in rows
     }
-    named = [(login_of(name), login_of(row.student)) for row in rows for name in row.ids.values()]
-    times = Counter(name for name, _ in set(named))
+    named = {(login_of(name), row.student) for row in rows for name in row.ids.values()}
+    times = Counter(name for name, _ in named)
+    further = {name: login for name, login in named if name and times[name] == 1}
     return Scores(
         frozenset(cell.exercise for row in rows for cell in row.cells),
         points,
-        {login_of(row.student): (row.total, row.most) for row in rows if row.total is not None},
-        {name: login for name, login in named if name and times[name] == 1},
+        {row.student: (row.total, row.most) for row in rows if row.total is not None},
+        further | {login_of(row.student): row.student for row in rows},
     )
 
 
@@ -69,7 +75,7 @@ def _of_attempts(attempts: Sequence[Attempt]) -> Scores:
     points: dict[str, dict[str, int | None]] = {}
     best: dict[str, int] = {}
     for attempt in attempts:
-        mine, result = points.setdefault(login_of(attempt.student), {}), attempt.result
+        mine, result = points.setdefault(attempt.student, {}), attempt.result
         best[result.exercise] = max(best.get(result.exercise, 0), facts.most(result))
         if facts.graded(result):
             mine[result.exercise] = facts.earned(result)
@@ -88,4 +94,5 @@ def _of_attempts(attempts: Sequence[Attempt]) -> Scores:
             for student, mine in points.items()
         },
         {student: (Fraction(of), most) for student, of in sums.items() if of is not None},
+        {login_of(student): student for student in points},
     )

@@ -39,6 +39,7 @@ function startTheme() {
 // ---- tables ----
 
 const tables = []; // { table, body, rows: in the order of the page }
+const filtered = () => tables.filter(({ table }) => !table.classList.contains("tasks"));
 
 function startTables() {
   for (const table of document.querySelectorAll("table.board")) {
@@ -90,7 +91,7 @@ function say(text) {
 }
 
 function counted() {
-  const rows = tables.flatMap((one) => one.rows);
+  const rows = filtered().flatMap((one) => one.rows);
   const shown = rows.filter((row) => !row.hidden).length;
   if (!shown) return "No row fits.";
   const all = rows.length === 1 ? "1 row." : `${rows.length} rows.`;
@@ -105,7 +106,7 @@ const names = new Map(); // of rows, folded
 function startFilters() {
   const [filter, find] = [$("filter"), $("find")];
   if (find) {
-    for (const row of tables.flatMap((one) => one.rows)) {
+    for (const row of filtered().flatMap((one) => one.rows)) {
       names.set(row, fold(row.querySelector(".who").textContent));
     }
   }
@@ -122,10 +123,12 @@ function narrow() {
   const wanted = $("filter")?.value ?? "";
   const text = fold($("find")?.value.trim() ?? "");
   const bare = $("baselines")?.checked === false;
-  const fits = (row) => !wanted || row.dataset.g.split(" ").includes(wanted);
+  // A baseline of several GPUs names none, and belongs to each.
+  const ofAll = (row) => row.className === "baseline" && !row.dataset.g;
+  const fits = (row) => !wanted || ofAll(row) || row.dataset.g.split(" ").includes(wanted);
   const shown = (row) =>
     fits(row) && !(bare && row.className === "baseline") && (!text || names.get(row).includes(text));
-  for (const { table, rows } of tables) {
+  for (const { table, rows } of filtered()) {
     for (const row of rows) row.hidden = !shown(row);
     if (table.querySelector(".place")) {
       table.classList.toggle("narrowed", wanted !== "");
@@ -136,15 +139,14 @@ function narrow() {
   say(counted());
 }
 
-// Places among some rows by the rule of the ranks: one more than those wholly above.
+// Places among some rows by the rule of the ranks; `rows` are in the order of the page.
 function place(rows) {
-  const lows = rows.map((row) => Number(row.dataset.low));
-  const places = rows.map((row) => 1 + lows.filter((low) => low > Number(row.dataset.high)).length);
+  const [lows, highs] = ["low", "high"].map((end) => rows.map((row) => Number(row.dataset[end])));
   rows.forEach((row, n) => {
     const cell = row.querySelector(".place");
-    const shared = places.filter((each) => each === places[n]).length > 1;
-    cell.dataset.v = String(places[n]);
-    cell.textContent = `${places[n]}${shared ? " =" : ""}`;
+    const own = 1 + lows.findIndex((low) => low === lows[n]);
+    cell.dataset.v = String(n);
+    cell.textContent = `${own}${n && highs[n] >= lows[n - 1] ? " ≈" : ""}`;
   });
 }
 
@@ -181,7 +183,8 @@ function dim(narrowed) {
   for (const [row, point] of points) point.classList.toggle("dim", narrowed && row.hidden);
   const wanted = $("filter")?.value ?? "";
   for (const mark of document.querySelectorAll(".plot .baseline")) {
-    mark.classList.toggle("dim", wanted !== "" && mark.dataset.gpu !== wanted);
+    const other = mark.dataset.gpu && mark.dataset.gpu !== wanted;
+    mark.classList.toggle("dim", wanted !== "" && Boolean(other));
   }
 }
 

@@ -10,6 +10,8 @@ import pytest
 import sites
 from browsing import Opened, launched
 
+from grader.classroom.board import rank
+from grader.classroom.board.rank import Span
 from grader.reports.board import pages
 
 pytestmark = pytest.mark.slow
@@ -19,6 +21,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 DESKTOP = {"viewport": {"width": 1280, "height": 900}}
 KINDS = ("index", "exercise", "student")
+PEOPLE = ".board:not(.tasks)"
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +44,16 @@ def file_of(name: str, kind: str) -> str:
 class Shown(Opened):
     """A page of a leaderboard in the browser."""
 
-    def names(self, table: str = ".board") -> list[str]:
+    def names(self, table: str = PEOPLE) -> list[str]:
         """Of the rows that are shown, in their order."""
         return self.column("who", table)
 
-    def column(self, cell: str, table: str = ".board") -> list[str]:
+    def column(self, cell: str, table: str = PEOPLE) -> list[str]:
         # Not the inner text, of which rows that are out of sight have none.
         texts = self(f"{table} tbody tr:not([hidden]) .{cell}").all_text_contents()
         return [" ".join(text.split()) for text in texts]
 
-    def keys(self, cell: str, table: str = ".board") -> list[float]:
+    def keys(self, cell: str, table: str = PEOPLE) -> list[float]:
         """What a column is sorted by, without the rows that have nothing in it."""
         texts = self(f"{table} tbody tr:not([hidden]) .{cell}").evaluate_all(
             "all => all.map(one => one.dataset.v)"
@@ -58,10 +61,10 @@ class Shown(Opened):
         assert None not in texts[: sum(text is not None for text in texts)], "gaps lie at the end"
         return [float(text) for text in texts if text is not None]
 
-    def head(self, name: str, table: str = ".board") -> playwright.Locator:
+    def head(self, name: str, table: str = PEOPLE) -> playwright.Locator:
         return self(f"{table} thead").get_by_role("button", name=name, exact=True)
 
-    def sorted_by(self, table: str = ".board") -> list[tuple[str, str]]:
+    def sorted_by(self, table: str = PEOPLE) -> list[tuple[str, str]]:
         return [
             (" ".join(head.inner_text().split()), head.get_attribute("aria-sort"))
             for head in self(f"{table} thead [aria-sort]").all()
@@ -142,7 +145,7 @@ def test_each_exercise_of_the_overall_board_sorts(show):
     shown.head("01 Vector add").click()
     assert shown.sorted_by() == [("01 Vector add", "descending")]
     assert shown.said() == "Sorted by 01 Vector add, descending. 40 rows."
-    figures = shown("tbody tr td:nth-of-type(4)").all_text_contents()
+    figures = shown(".overall tbody tr td:nth-of-type(4)").all_text_contents()
     known = [int(figure) for figure in figures if figure != "–"]
     assert known == sorted(known, reverse=True)
     assert figures[len(known) :] == ["–"]
@@ -185,17 +188,18 @@ def test_a_gpu_leaves_its_rows_and_shows_their_places_beside_the_ranks(show):
     shown.page.get_by_label("GPU").focus()
     shown.page.keyboard.type("H2")  # a native list goes to what is typed
     assert shown.page.get_by_label("GPU").input_value() != ""
-    assert set(shown.column("gpu", ".exercise")) == {"H200"}
+    baselines = shown(".exercise tbody tr.baseline:not([hidden])").count()
+    assert baselines == shown(".exercise tbody tr.baseline").count(), "they are of all GPUs"
+    assert set(shown.column("gpu", ".exercise")) == {"H200", "–"}
     students = shown(".exercise tbody tr[data-low]:not([hidden])")
     assert shown("th.place").is_visible()
     spans = students.evaluate_all("all => all.map(one => [one.dataset.low, one.dataset.high])")
-    lows = [float(low) for low, _ in spans]
-    places = [1 + sum(low > float(high) for low in lows) for _, high in spans]
-    told = [f"{place} =" if places.count(place) > 1 else str(place) for place in places]
+    spans = [Span(float(low), float(low), float(high)) for low, high in spans]
+    told = [f"{place}{' ≈' if close else ''}" for place, close in rank.places(spans)]
     assert students.locator(".place").all_text_contents() == told
-    assert told[0].startswith("1")
-    for name, rank in zip(shown.names(".exercise"), shown.column("rank", ".exercise"), strict=True):
-        assert rank == ranks[name]
+    assert {mark.endswith("≈") for mark in told} == {True, False}
+    for name, text in zip(shown.names(".exercise"), shown.column("rank", ".exercise"), strict=True):
+        assert text == ranks[name]
     count = len(shown.names(".exercise")) + len(shown.names(".others"))
     assert shown.said() == f"{count} of {every} rows."
     shown.choose("All GPUs")
@@ -225,6 +229,18 @@ def test_a_name_is_found_without_regard_to_case_and_marks(show):
     assert shown.said() == "No row fits."
     shown.write("")
     assert len(shown.names()) == 12
+
+
+def test_the_exercises_sort_and_stay_whatever_is_searched(show):
+    shown = show("without_gpu")
+    tasks = shown(".tasks tbody tr").count()
+    shown.write("nobody at all")
+    assert shown(".tasks tbody tr:not([hidden])").count() == tasks
+    assert shown.said() == "No row fits."
+    shown.head("Solved", ".tasks").click()
+    assert shown.sorted_by(".tasks") == [("Solved", "descending")]
+    solved = shown.keys("share", ".tasks")
+    assert solved == sorted(solved, reverse=True)
 
 
 def test_name_and_gpu_narrow_down_together_and_enter_leaves_the_page_as_it_is(show):
@@ -342,7 +358,9 @@ def test_without_javascript_the_tables_stand_there_sorted(show, kind: str):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["nothing", "no_boards", "alone", "small", "hostile"])
+@pytest.mark.parametrize(
+    "name", ["nothing", "no_boards", "alone", "without_gpu", "small", "hostile"]
+)
 @pytest.mark.parametrize("width", [360, 800])
 def test_no_page_scrolls_sideways(show, name: str, kind: str, width: int):
     if kind not in "".join(made(name)):
@@ -380,7 +398,7 @@ def test_on_paper_the_controls_are_gone_and_the_table_is_dark_on_light(show):
     shown.page.emulate_media(media="print")
     assert shown(".controls").is_hidden()
     assert shown("#theme").is_hidden()
-    assert shown("table").is_visible()
+    assert shown("table.overall").is_visible()
     assert paper(shown) == "rgb(251, 251, 249)"
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
+
 import pytest
 from classes import H200, TIMED
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.classroom.board import rank
+from grader.classroom.board import rank, standings
 from grader.classroom.board.entries import Entry, Figures
+from grader.classroom.board.people import Person
 from grader.classroom.board.rank import Span
 from grader.classroom.board.records import State
 
@@ -40,65 +43,84 @@ def entry(span: Span, number: int = 0, state: State = State.RANKED, student="ada
     )
 
 
-def test_intervals_that_overlap_with_none_between_share_a_rank():
-    shares = [(0.90, 0.95), (0.94, 0.97), (0.80, 0.85), (0.10, 0.20), (0.84, 0.89)]
-    ranked = [Span(low, (low + high) / 2, high) for low, high in shares]
-    assert rank.ranks(ranked) == [1, 1, 3, 5, 3]
+def ordered(several: list[Span]) -> list[Span]:
+    return sorted(several, key=rank.certain, reverse=True)
 
 
-def test_two_that_overlap_have_two_ranks_where_a_third_is_above_only_one_of_them():
-    first, second, third = Span(0.90, 0.92, 0.95), Span(0.84, 0.88, 0.92), Span(0.80, 0.83, 0.86)
-    assert rank.ranks([first, second, third]) == [1, 1, 2]
+def test_what_was_certainly_reached_ranks_and_what_overlaps_is_marked():
+    rows = [Span(0.90, 0.92, 0.95), Span(0.84, 0.89, 0.91), Span(0.80, 0.81, 0.82)]
+    assert rank.places(rows) == [(1, False), (2, True), (3, False)]
 
 
-@given(st.lists(spans(), min_size=2))
-def test_two_that_overlap_share_a_rank_unless_a_third_is_above_only_one(ranked: list[Span]):
-    """What the pages say of the rule, word for word."""
-    places = rank.ranks(ranked)
-    for one, place in zip(ranked, places, strict=True):
-        for other, other_place in zip(ranked, places, strict=True):
-            if one.low <= other.high and other.low <= one.high:
-                between = any((x.low > one.high) != (x.low > other.high) for x in ranked)
-                assert (place == other_place) == (not between)
+def test_a_wide_interval_gains_no_place():
+    """70.2 % stood above 72.8 %, because its interval reached that of a leader."""
+    wide, certain = Span(0.62, 0.702, 0.784), Span(0.722, 0.728, 0.734)
+    assert ordered([wide, certain]) == [certain, wide]
 
 
-def test_intervals_that_touch_overlap():
-    assert rank.ranks([Span(0.5, 0.55, 0.6), Span(0.6, 0.65, 0.7)]) == [1, 1]
+def test_intervals_that_begin_alike_share_a_rank_and_those_that_touch_are_close():
+    rows = [Span(0.6, 0.65, 0.7), Span(0.5, 0.56, 0.6), Span(0.5, 0.55, 0.6), Span(0.4, 0.4, 0.4)]
+    assert rank.places(rows) == [(1, False), (2, True), (2, True), (4, False)]
 
 
 def test_nobody_has_no_rank():
-    assert rank.ranks([]) == []
+    assert rank.places([]) == []
 
 
 @given(st.lists(spans()), st.randoms())
-def test_ranks_do_not_depend_on_the_order(ranked: list[Span], random):
-    before = dict(zip(map(id, ranked), rank.ranks(ranked), strict=True))
-    random.shuffle(ranked)
-    assert rank.ranks(ranked) == [before[id(one)] for one in ranked]
-
-
-@given(st.lists(spans(), min_size=1))
-def test_a_rank_counts_those_who_are_certainly_better(ranked: list[Span]):
-    for one, place in zip(ranked, rank.ranks(ranked), strict=True):
-        assert place == 1 + sum(other.low > one.high for other in ranked)
+def test_ranks_do_not_depend_on_the_order(several: list[Span], random):
+    before = rank.places(ordered(several))
+    random.shuffle(several)
+    assert rank.places(ordered(several)) == before
 
 
 @given(st.lists(spans(), min_size=2))
-def test_a_certainly_higher_share_is_never_behind(ranked: list[Span]):
-    places = rank.ranks(ranked)
-    for one, place in zip(ranked, places, strict=True):
-        for other, other_place in zip(ranked, places, strict=True):
-            if one.low > other.high:
-                assert place < other_place
-    assert min(places) == 1
+def test_no_row_stands_below_one_whose_interval_begins_lower(several: list[Span]):
+    rows = ordered(several)
+    places = [place for place, _ in rank.places(rows)]
+    for above, below in combinations(range(len(rows)), 2):
+        assert rows[above].low >= rows[below].low
+        assert (places[above] < places[below]) == (rows[above].low > rows[below].low)
+    assert places[0] == 1
 
 
-@given(st.lists(spans(), min_size=1), st.lists(spans()))
-def test_of_two_that_overlap_with_nothing_above_either_both_are_first(ranked, more):
-    highest = max(one.low for one in ranked + more)
-    places = rank.ranks(ranked + more)
-    for one, place in zip(ranked + more, places, strict=True):
-        assert (place == 1) == (one.high >= highest)
+@given(st.lists(spans()), spans(), GRID, GRID)
+def test_a_wider_interval_around_the_same_share_never_ranks_higher(
+    others: list[Span], one: Span, lower: float, higher: float
+):
+    """The law that the old ranks broke."""
+    wider = Span(min(one.low, lower), one.middle, max(one.high, higher))
+
+    def place(own: Span) -> int:
+        rows = ordered([*others, own])
+        return rank.places(rows)[rows.index(own)][0]
+
+    assert place(wider) >= place(one)
+
+
+@given(st.lists(spans(), min_size=2))
+def test_only_rows_that_the_measurement_tells_apart_from_the_one_above_are_unmarked(several):
+    rows = ordered(several)
+    for (above, below), (_, close) in zip(pairwise(rows), rank.places(rows)[1:], strict=True):
+        assert close == (below.high >= above.low)
+
+
+@given(st.lists(st.tuples(st.none() | spans(), st.none() | spans()), min_size=1, max_size=5))
+def test_the_overall_board_keeps_the_same_laws(class_: list[tuple[Span | None, Span | None]]):
+    entries = [
+        entry(one, number, student=f"s{number}")._replace(exercise=exercise)
+        for number, both in enumerate(class_)
+        for exercise, one in zip(("a", "b"), both, strict=True)
+        if one is not None
+    ]
+    people = {one.student: Person(one.student, one.student) for one in entries}
+    best = rank.best_of(entries)
+    boards = [best.get(name, {}) for name in ("a", "b")]
+    made = standings.standings(people, standings.counted(entries), boards)
+    assert [one.rank for one in made] == sorted(one.rank for one in made)
+    for above, below in pairwise(made):
+        assert above.mean_low >= below.mean_low
+        assert below.close == (below.mean_high >= above.mean_low)
 
 
 @given(st.lists(spans(), min_size=1, max_size=6), st.randoms())

@@ -39,6 +39,8 @@ from grader.classroom.board.wishes import Wish
 from grader.course import catalog, settings
 from grader.model import attempts
 from grader.model.errors import UsageError
+from grader.model.outcomes import Status
+from grader.model.results import EntryResult
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "board.schema.json"
 # The small course's puzzle is timed; those of a class are not.
@@ -89,7 +91,7 @@ def test_a_table_has_ranked_rows_then_others_then_baselines(tmp_path: Path):
     board = told.boards[0]
     assert rows(board) == [
         (name("cy"), 1),
-        (name("bob"), 1),
+        (name("bob"), 2),
         (name("ada"), 3),
         (name("dan"), None),
         (name("hal"), None),
@@ -97,6 +99,7 @@ def test_a_table_has_ranked_rows_then_others_then_baselines(tmp_path: Path):
         (name("gus"), None),
         (name("fay"), None),
     ]
+    assert [row.close for row in board.rows[:3]] == [False, True, False]
     limit = board.rows[-1]
     assert (limit.who, limit.key, limit.share, limit.gpu) == (baselines.LIMIT, None, 1.0, H200)
     assert limit.ceiling_gbps == limit.bandwidth_gbps == 4000.0
@@ -168,6 +171,50 @@ def test_a_history_is_in_order_and_has_puzzles(tmp_path: Path):
         (PUZZLE, "2026-11-01T00:00:00Z", State.SOLVED),
         (TIMED, "2026-11-03T00:00:00Z", State.RANKED),
     ]
+
+
+def test_a_stub_that_was_graded_is_no_attempt(tmp_path: Path):
+    """Each exercise that nobody had begun counted as an attempt that failed."""
+    stub = SIMULATED.model_copy(update={"status": Status.NOT_STARTED, "points": 0, "steps": ()})
+    told = made(
+        tmp_path,
+        line(0.9, "ada"),
+        signed(attempt(stub, student="ada")),
+        signed(attempt(stub, student="bob")),
+    )
+    assert [len(student.tried) for student in told.students] == [1]
+    assert (told.boards[0].rows[0].attempts, len(told.standings)) == (1, 1)
+
+
+def test_a_file_of_which_one_entry_was_begun_is_an_attempt(tmp_path: Path):
+    parts = [("a", Status.PASS, 3), ("b", Status.NOT_STARTED, 0)]
+    entries = tuple(
+        EntryResult(entry=name, status=status, points=points, max_points=5, steps=())
+        for name, status, points in parts
+    )
+    update = {"status": Status.NOT_STARTED, "points": 3, "entries": entries}
+    told = made(tmp_path, signed(attempt(SIMULATED.model_copy(update=update))))
+    assert [len(student.tried) for student in told.students] == [1]
+
+
+def test_points_and_solved_of_trusted_runs_are_counted_for_each_exercise(tmp_path: Path):
+    """A class without a GPU has nothing else."""
+    right = SIMULATED.model_copy(update={"hardened": True})
+    told = made(
+        tmp_path,
+        signed(attempt(right, student="ada")),
+        signed(attempt(solved(), student="ada")),
+        signed(attempt(wrong(), student="bob")),
+        attempts.attempt_json(attempt(solved(), student="bob")),
+    )
+    assert [(one.who, one.rank, one.solved) for one in told.standings] == [
+        (name("ada"), None, 2),
+        (name("bob"), None, 0),
+    ]
+    assert [one.points for one in told.standings] == [right.points + solved().points, 0]
+    counted = {one.exercise: (one.tried, one.solved) for one in told.tallies}
+    assert counted == {PUZZLE: (2, 1), TIMED: (2, 1), OTHER: (0, 0)}
+    assert all(one.max_points > 0 for one in told.tallies)
 
 
 def test_who_is_hidden_is_nowhere_and_moves_nobody_down(tmp_path: Path):
@@ -250,14 +297,21 @@ def test_baselines_are_torch_and_the_solution_at_the_largest_size(tmp_path: Path
     assert board.rows[0].rank == 1, "a baseline takes no rank"
 
 
-def test_each_gpu_has_its_baselines(tmp_path: Path):
+def test_a_baseline_has_one_row_whatever_gpus_measured_it(tmp_path: Path):
     paths = [
         bench(tmp_path / "b.json"),
-        bench(tmp_path / "c.json", environment={"device": A100}, ceiling=1.5e12),
+        bench(tmp_path / "c.json", environment={"device": A100}, ceiling=5e12),
         bench(tmp_path / "d.json", exercise=OTHER),
     ]
     board = made(tmp_path / "r", known=baselines.read(paths)).boards[0]
-    assert [row.gpu for row in board.rows if row.who == baselines.LIMIT] == [A100, H200]
+    assert [
+        (row.who, row.share, row.share_low, row.share_high, row.gpu, row.bandwidth_gbps)
+        for row in board.rows
+    ] == [
+        (baselines.LIMIT, 1.0, 1.0, 1.0, "", None),
+        ("model solution", pytest.approx(0.675), 0.6, 0.75, "", None),
+        ("torch eager", pytest.approx(0.225), 0.2, 0.25, "", None),
+    ]
     with pytest.raises(UsageError, match=f"a second benchmark of {TIMED} on {H200}"):
         baselines.read([paths[0], paths[0]])
 

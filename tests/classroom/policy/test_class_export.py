@@ -100,6 +100,21 @@ def test_canvas_gets_the_final_grades_by_login_or_by_another_column_of_the_roste
     assert found["Grace"] == ["3", "0", ""], "a fault of ours changes no cell"
 
 
+def test_moodle_and_blackboard_get_the_final_grades():
+    rows = exported("--total", "Sum", form="moodle")
+    assert [[*row.values()] for row in rows] == [
+        ["'=cmd", "", "0", ""],
+        ["ada", "10", "0", "10"],
+        ["bob", "0", "7.5", "7.5"],
+        ["eve", "0", "0", "0"],
+    ]
+    Path("center.csv").write_text(
+        '"Username","02_row_sum [Total Pts: 20 Score] |7"\n"bob",""\n"S1",""\n"nobody",""\n'
+    )
+    filled = exported("--gradebook", "center.csv", form="blackboard")
+    assert [[*row.values()] for row in filled] == [["bob", "15"], ["S1", "0"]]
+
+
 def test_other_formats_have_the_attempts_that_count_and_say_that_nothing_is_deducted(capsys):
     assert cli.main(["export", "attempt", "results", "--out", "a.jsonl"]) == 0
     lines = Path("a.jsonl").read_text().splitlines()
