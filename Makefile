@@ -71,6 +71,7 @@ golden: $(READY)
 	$(VENV)/bin/python -m grader.model.trace >docs/trace.schema.json
 	$(VENV)/bin/python -m grader.model.attempts attempt >docs/attempt.schema.json
 	$(VENV)/bin/python -m grader.model.attempts signed >docs/signed.schema.json
+	$(VENV)/bin/python -m grader.model.class_run >docs/class.schema.json
 	$(VENV)/bin/python -m grader.classroom.board.publish >docs/board.schema.json
 	$(VENV)/bin/python tests/pages.py
 	$(VENV)/bin/python tests/picture.py

@@ -33,7 +33,7 @@ LONG = tuple(
         *("classroom/test_guide", "trust/test_honest", "backends/test_added_backend"),
         *("backends/numba/test_simulator", "sandbox/test_walls", "doctor/test_doctor"),
         *("authoring/test_verify", "authoring/test_arithmetic_page", "backends/triton/test_liger"),
-        "cli/test_notebook_pages",
+        *("cli/test_notebook_pages", "cli/test_grade"),
     )
 )
 assert all(path.is_file() for path in LONG)
@@ -45,7 +45,7 @@ COLD = tuple(
     Path(__file__).parent / name
     for name in (
         *("sandbox", "doctor", "machine", "cli/test_end_to_end.py", "cli/test_edges.py"),
-        "cli/loop/test_terminal.py",
+        *("cli/loop/test_terminal.py", "cli/test_grade.py", "classroom/batch/test_slurm.py"),
         *("trust/test_bad_input.py", "trust/test_cheats.py", "trust/test_fuzz.py"),
         *("trust/test_cheats_between_entries.py", "trust/test_cheats_between_runs.py"),
         *("trust/test_walls_of_devices.py",),

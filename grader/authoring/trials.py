@@ -5,8 +5,9 @@ The stub, the solutions, the wrong kernels, outputs without any work, and mutant
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader import backends
@@ -60,6 +61,20 @@ class Trial:
 def exercise_of(trial: Trial) -> Exercise:
     """Return the exercise of a trial that may grade one entry of it."""
     return Exercise(trial.request.exercise.folder)
+
+
+def asking(trial: Trial, request: check.Request) -> Trial:
+    """Return the trial with another request: a part of its check."""
+    return replace(trial, request=request)
+
+
+def comes_to_be_measured(trial: Trial) -> bool:
+    """Report whether a kernel gets as far as a step that needs the GPU to itself."""
+    steps = steps_of(exercise_of(trial).any_spec)
+    early = itertools.takewhile(lambda step: not step.alone, steps)
+    names = {"not_started", *(step.name for step in early)}
+    on_cpu = trial.request.options.device == "cpu"
+    return not on_cpu and trial.expected.partition(" of ")[0] not in names
 
 
 def trials_of(exercise: Exercise, device: str, sample: Sample, scratch: Path) -> list[Trial]:

@@ -20,11 +20,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from grader.authoring import two_parts
 from grader.authoring.mutants import Mutant
-from grader.authoring.trials import FEW, REJECTED, Sample, Trial, exercise_of, trials_of
+from grader.authoring.trials import (
+    FEW,
+    REJECTED,
+    Sample,
+    Trial,
+    asking,
+    comes_to_be_measured,
+    exercise_of,
+    trials_of,
+)
 from grader.course import Exercise
-from grader.grading import check
+from grader.grading import check, two_parts
 from grader.machine import devices, nvml
 from grader.model import (
     GraderError,
@@ -118,7 +126,7 @@ def _verify_on_gpu(
 
     A judge that breaks beside others, as for want of memory, is none of the exercise's faults yet.
     """
-    measured = {trial.name for trial in trials if two_parts.comes_to_be_measured(trial)}
+    measured = {trial.name for trial in trials if comes_to_be_measured(trial)}
 
     def again(exercise: Exercise, error: GraderError) -> None:
         progress(f"{exercise.name}: some kernels again, one at a time: {error.message}")
@@ -127,7 +135,7 @@ def _verify_on_gpu(
         if trial.name not in measured:
             report(trial)
 
-    beside = [two_parts.first_part(trial) for trial in trials]
+    beside = [asking(trial, two_parts.first_part(trial.request)) for trial in trials]
     early = _verify_all(beside, at_once, report_whole, again)
     begun = {
         name: one.result
@@ -136,7 +144,7 @@ def _verify_on_gpu(
     }
     found = {name: one for name, one in early.items() if one.ok and name not in measured}
     left = [
-        two_parts.second_part(trial) if trial.name in begun else trial
+        asking(trial, two_parts.second_part(trial.request)) if trial.name in begun else trial
         for trial in trials
         if trial.name not in found
     ]
@@ -146,7 +154,7 @@ def _verify_on_gpu(
     late = _verify_all(left, 1, report, broken)
     whole = {
         trial.name: _judged(
-            trial, two_parts.joined(trial, begun[trial.name], late[trial.name].result)
+            trial, two_parts.joined(trial.request, begun[trial.name], late[trial.name].result)
         )
         for trial in left
         if trial.name in begun.keys() & late.keys()
@@ -223,7 +231,7 @@ def _verify(
             return []
         return [one for _, some in groups for one in _verify(some, report, broken)]
     pairs = zip(trials, results, strict=True)
-    return [(one, _judged(one, two_parts.of_part(one, result))) for one, result in pairs]
+    return [(one, _judged(one, two_parts.of_part(one.request, result))) for one, result in pairs]
 
 
 def _judged(trial: Trial, result: Result) -> Verified:

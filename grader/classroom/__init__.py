@@ -1,4 +1,4 @@
-"""A class: CI runs, gradebook, leaderboard, release, published solutions.
+"""A class: CI runs, all graded at once, gradebook, leaderboard, release, published solutions.
 
 Offers functions behind the commands of an instructor.
 `__init__.pyi` lists the names, and everything else in here is private.

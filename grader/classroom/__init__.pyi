@@ -7,6 +7,10 @@ from . import parallel as parallel
 from . import signing as signing
 from .attempts import Context as Context
 from .attempts import context_of as context_of
+from .batch.order import ClassOrder as ClassOrder
+from .batch.order import grade_class as grade_class
+from .batch.order import remembered as remembered
+from .batch.state import RunState as RunState
 from .board.collect import Collected as Collected
 from .board.rank import Span as Span
 from .board.records import Board as Board
@@ -27,6 +31,11 @@ from .intake.records import Intake as Intake
 from .intake.records import Roster as Roster
 from .intake.roster import read_roster as read_roster
 from .intake.submissions import take_in as take_in
+from .policy.overview import AtExercise as AtExercise
+from .policy.overview import Overview as Overview
+from .policy.records import FinalCell as FinalCell
+from .policy.records import FinalRow as FinalRow
+from .policy.students_view import StudentsView as StudentsView
 from .publish.evidence import Evidence as Evidence
 from .publish.evidence import started as started
 from .publish.folder import Shown as Shown
@@ -42,3 +51,5 @@ from .release.build import Order as Order
 from .release.build import Release as Release
 from .release.update import Action as Action
 from .release.update import Plan as Plan
+from .similarity.records import Comparison as Comparison
+from .similarity.records import Pair as Pair

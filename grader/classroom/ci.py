@@ -43,13 +43,13 @@ def run(
     requests: dict[Target, check.Request] = {}
     for target in targets:
         if target.refused is not None:
-            results[target] = _not_graded(target, *target.refused)
+            results[target] = not_graded(target, *target.refused)
             continue
         requests[target] = request(target)
         try:
             check.must_be_gradable(requests[target])
         except GraderError as error:
-            results[target] = _faulty(target, error)
+            results[target] = faulty(target, error)
     graded = [target for target in targets if target not in results]
     try:
         _grade(graded, requests, results, progress)
@@ -61,7 +61,7 @@ def run(
     except KeyboardInterrupt:
         for target in targets:
             if target not in results:
-                results[target] = _not_graded(target, Status.INTERRUPTED, "It was interrupted.")
+                results[target] = not_graded(target, Status.INTERRUPTED, "It was interrupted.")
     return [results[target] for target in targets]
 
 
@@ -87,7 +87,7 @@ def _grade(
         graded = check.run([requests[target] for target in targets], progress, store)
     except GraderError as error:
         if len(targets) == 1:
-            results[targets[0]] = _faulty(targets[0], error)
+            results[targets[0]] = faulty(targets[0], error)
             return
         for target in targets:
             results.pop(target, None)
@@ -102,18 +102,19 @@ def _is_noisy(result: Result) -> bool:
     return any(step.outcome is Outcome.NOISY for step in result.steps)
 
 
-def _faulty(target: Target, error: GraderError) -> Result:
+def faulty(target: Target, error: GraderError) -> Result:
+    """Return the result of a file that this error kept from being graded."""
     if isinstance(error, UsageError):  # the kernel file is too large, a link, or unreadable
-        return _not_graded(target, Status.FAIL, error.message)
+        return not_graded(target, Status.FAIL, error.message)
     status = Status.CANNOT_GRADE if isinstance(error, CannotGrade) else Status.ERROR
-    return _not_graded(target, status, _one_line(error))
+    return not_graded(target, status, _one_line(error))
 
 
 def _one_line(error: GraderError) -> str:
     return f"{error.message} {error.next_step}".strip()
 
 
-def _as_shown(result: Result, target: Target) -> Result:
+def as_shown(result: Result, target: Target) -> Result:
     """Return the result with paths and commands as the student writes them.
 
     The grading machine's own paths stay private.
@@ -142,7 +143,8 @@ def _as_shown(result: Result, target: Target) -> Result:
     )
 
 
-def _not_graded(target: Target, status: Status, message: str) -> Result:
+def not_graded(target: Target, status: Status, message: str) -> Result:
+    """Return a result without steps; a broken exercise overrides the status and the message."""
     title, most = target.exercise.name, 0
     own = target.kernel.parent == target.exercise.folder
     try:
@@ -192,7 +194,7 @@ def attempts_of(
             student=student,
             submitted_at=submitted_at,
             notes=target.notes,
-            result=_as_shown(result, target),
+            result=as_shown(result, target),
         )
         for target, result in zip(targets, results, strict=True)
     ]

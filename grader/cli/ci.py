@@ -257,7 +257,7 @@ def _graded(
         return Request(target.exercise, target.kernel, how)
 
     with _without_github_commands(here):
-        with _sigterm_as_interrupt(), say.progress() as progress:
+        with sigterm_as_interrupt(), say.progress() as progress:
             results = grading.run(targets, request, progress)
         for target in targets:
             for note in target.notes:
@@ -267,7 +267,7 @@ def _graded(
 
 
 @contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
+def sigterm_as_interrupt() -> Iterator[None]:
     """Turn SIGTERM, which cancels a job, into KeyboardInterrupt: verdicts so far are reported."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -17,15 +17,19 @@ from grader.cli import (
     board,
     ci,
     export,
+    feedback,
+    grade,
     kernel_file,
     keys,
     learn,
     look,
     loop,
     menu,
+    overview,
     release,
     report,
     say,
+    similarity,
     solutions,
     standing,
 )
@@ -64,7 +68,12 @@ app.command(rich_help_panel=menu.AUTHORS)(look.lint)
 app.command(rich_help_panel=menu.INSTRUCTORS)(release.release)
 app.add_typer(solutions.app, name="solutions", rich_help_panel=menu.INSTRUCTORS)
 app.command(rich_help_panel=menu.INSTRUCTORS)(ci.ci)
+app.command(rich_help_panel=menu.INSTRUCTORS)(grade.grade)
+app.command(rich_help_panel=menu.INSTRUCTORS)(grade.regrade)
 app.command(rich_help_panel=menu.INSTRUCTORS)(export.export)
+app.command(rich_help_panel=menu.INSTRUCTORS)(feedback.feedback)
+app.command(rich_help_panel=menu.INSTRUCTORS)(overview.overview)
+app.command(rich_help_panel=menu.INSTRUCTORS)(similarity.similarity)
 app.add_typer(keys.keys, name="keys", rich_help_panel=menu.INSTRUCTORS)
 app.add_typer(board.leaderboard, name="leaderboard", rich_help_panel=menu.INSTRUCTORS)
 

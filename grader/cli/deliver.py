@@ -5,7 +5,9 @@ Only the named folder is made, none above it: a mistyped path must not create fo
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,6 +66,14 @@ def make_folder(path: Path) -> None:
             f"The folder {path} cannot be made: {error.strerror}.",
             "Name one within a folder that exists and that you may write to.",
         ) from None
+
+
+def file_name(student: str) -> str:
+    """Return the student's login if it is safe as a file's name, else a safe and unique one."""
+    if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,80}", student):
+        return student
+    digest = hashlib.sha256(student.encode()).hexdigest()[:12]
+    return f"{re.sub(r'[^A-Za-z0-9_-]', '_', student)[:40]}-{digest}"
 
 
 def _write(path: Path, document: Document) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import os
-import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -16,13 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli import options
-from grader.cli.deliver import deliver, log_message, make_folder
-from grader.model import UsageError, counted, save_file, texts
+from grader.cli import graded, options
+from grader.cli.deliver import deliver, file_name, log_message, make_folder
+from grader.model import UsageError, counted, save_file
 
 if TYPE_CHECKING:
+    from grader.classroom.policy.graded_class import GradedClass
     from grader.model import Attempt
     from grader.reports import Document, Filled
+    from grader.reports.formats.scores import Graded
 
 
 class Exported(StrEnum):
@@ -55,6 +55,7 @@ class Counting(StrEnum):
     LAST = "last"
 
 
+_log = graded.log
 UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 # These formats list every attempt; the others take one for each exercise.
 _ALL_ATTEMPTS = (Exported.CSV_LONG, Exported.RESULT, Exported.ATTEMPT)
@@ -68,10 +69,6 @@ Out = Annotated[
         metavar="PATH",
         help="Write here, not to standard output. For gradescope and several students: a folder.",
     ),
-]
-Trust = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="PUBLIC.pem", help="Take only results signed with this key; repeatable."),
 ]
 Total = Annotated[
     str,
@@ -106,8 +103,9 @@ def export(
     total: Total = "",
     by: Named = None,
     keep: Kept = Counting.BEST,
-    trust: Trust = None,
+    trust: graded.Trust = None,
     decisions: options.Decided = None,
+    manual: graded.ManualFile = None,
     verbose: Verbose = False,
 ) -> None:
     """Write a class's results for other systems, or pack a course for Gradescope."""
@@ -115,39 +113,31 @@ def export(
     if form is Exported.GRADESCOPE_ZIP:
         _export_zip(files, out)
         return
-    from grader.classroom import context_of
-    from grader.classroom import gradebook as grades
-    from grader.classroom.board import decisions as decided
-    from grader.course import catalog
-    from grader.reports import Context, Report
-
-    context = context_of(catalog.find_root(), trust or (), datetime.now(UTC))
-    reasons = decided.reasons(decisions)
-    collected = grades.read(files, context)
-    attempts = grades.decided(collected.attempts, reasons)
-    notes = [*_invalidated(attempts, reasons)]
-    notes += decided.unknown(decisions, reasons, {attempt.id for attempt in attempts})
-    if form not in _ALL_ATTEMPTS:
-        attempts = grades.chosen(attempts, grades.Keep(keep.value), reasons)
-    if not attempts:
-        _log_left_out(collected.problems)
-        raise _nothing_to_export(signed=bool(trust))
-    gaps: list[Gap] = []
-    if gradebook is not None:
-        documents, gaps = _for_gradebook(form, gradebook, attempts, total, out)
-    elif form is Exported.MOODLE:
-        documents = [_for_moodle(attempts, by, total, out)]
-    elif form is Exported.GRADESCOPE:
-        documents = _for_gradescope(attempts, out)
+    asked = _Asked(form, out, gradebook, by, total)
+    if (folder := _graded_class(files, manual)) is not None:
+        made = _of_class(asked, graded.read(folder, manual, trust, decisions))
     else:
-        documents = list(Report(form.value, out).make(attempts, Context()))
+        made = _of_attempts(asked, files, keep, trust, decisions)
+    # What cannot be used of a graded class was named when it was read.
+    problems = () if folder else made.problems
     if gradebook is not None and not verbose:
-        _log(_in_short(gaps, collected.problems))
+        _log(_in_short(made.gaps, problems))
     else:
-        _log_left_out([*collected.problems, *(line for gap in gaps for line in gap.lines)])
-    _log(f"note: {note}" for note in notes)
-    deliver(documents)
-    raise typer.Exit(int(bool(collected.problems)))
+        _log_left_out([*problems, *(line for gap in made.gaps for line in gap.lines)])
+    _log(f"note: {note}" for note in made.notes)
+    deliver(made.documents)
+    raise typer.Exit(int(bool(made.problems)))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The order of a command line."""
+
+    form: Exported
+    out: Path | None
+    gradebook: Path | None
+    by: By | None
+    total: str
 
 
 @dataclass(frozen=True)
@@ -159,12 +149,103 @@ class Gap:
     lines: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Made:
+    """The documents, what a gradebook lacks, what cannot be used, and notes."""
+
+    documents: Sequence[Document]
+    gaps: Sequence[Gap]
+    problems: Sequence[str]
+    notes: Sequence[str] = ()
+
+
+def _of_attempts(
+    asked: _Asked,
+    files: Sequence[Path],
+    keep: Counting,
+    trust: Sequence[Path] | None,
+    decisions: Path | None,
+) -> _Made:
+    from grader.classroom import context_of
+    from grader.classroom import gradebook as grades
+    from grader.classroom.board import decisions as decided
+    from grader.course import catalog
+
+    context = context_of(catalog.find_root(), trust or (), datetime.now(UTC))
+    reasons = decided.reasons(decisions)
+    collected = grades.read(files, context)
+    attempts = grades.decided(collected.attempts, reasons)
+    notes = [*_invalidated(attempts, reasons)]
+    notes += decided.unknown(decisions, reasons, {attempt.id for attempt in attempts})
+    if asked.form not in _ALL_ATTEMPTS:
+        attempts = grades.chosen(attempts, grades.Keep(keep.value), reasons)
+    if not attempts:
+        _log_left_out(collected.problems)
+        raise _nothing_to_export(signed=bool(trust))
+    documents, gaps = _documents(asked, attempts)
+    return _Made(documents, gaps, collected.problems, notes)
+
+
+def _documents(
+    asked: _Asked, attempts: Sequence[Attempt]
+) -> tuple[Sequence[Document], Sequence[Gap]]:
+    from grader.reports import Context, Report
+
+    if asked.form in _WITH_TOTAL:
+        return _for_gradebook(asked, attempts)
+    if asked.form is Exported.GRADESCOPE:
+        return _for_gradescope(attempts, asked.out), []
+    return Report(asked.form.value, asked.out).make(attempts, Context()), []
+
+
+def _of_class(asked: _Asked, found: GradedClass) -> _Made:
+    """Return a class's final grades in gradebooks and tables; else the attempts that count."""
+    from grader.reports import Document
+    from grader.reports.formats import tables
+
+    if not found.rows:
+        raise _nothing_to_export(signed=False)
+    if asked.form in _WITH_TOTAL:
+        return _Made(*_for_gradebook(asked, found.rows), found.problems)
+    if asked.form is Exported.CSV_WIDE:
+        text = tables.final_wide(found.rows)
+        return _Made([Document(asked.out, text)], [], found.problems)
+    if asked.form is Exported.CSV_LONG:
+        text = tables.final_long(found.rows, found.attempts)
+        return _Made([Document(asked.out, text)], [], found.problems)
+    attempts = found.attempts_in_order()
+    if not attempts:
+        raise _nothing_to_export(signed=False)
+    notes = []
+    if any(row.deductions for row in found.rows):
+        notes = [f"{asked.form} holds the points of the checks, without deductions and changes"]
+    return _Made(*_documents(asked, attempts), found.problems, notes)
+
+
 def _in_short(gaps: Sequence[Gap], problems: Sequence[str]) -> Iterator[str]:
     parts = [f"{counted(len(problems), 'texts')} that cannot be used"] if problems else []
     parts += [f"{gap.words}, such as {gap.example}" for gap in gaps]
     if parts:
         yield f"left out: {'; '.join(parts)}"
         yield "next: --verbose lists all of them; a column is found by the name of its exercise"
+
+
+def _graded_class(files: Sequence[Path], manual: Path | None) -> Path | None:
+    """Return the folder of `grader grade` that is exported, or None for results and attempts."""
+    from grader.classroom.policy import graded_class
+
+    folders = [path for path in files if graded_class.is_one(path)]
+    if folders and len(files) > 1:
+        raise UsageError(
+            f"{folders[0]} is a graded class, which is exported alone.",
+            "Leave out the other files, or name its folder attempts/ for the attempts themselves.",
+        )
+    if manual is not None and not folders:
+        raise UsageError(
+            "--manual changes the grades of a graded class, and none is given.",
+            "Give the folder that `grader grade` made.",
+        )
+    return folders[0] if folders else None
 
 
 def _invalidated(attempts: Sequence[Attempt], reasons: Collection[str]) -> Iterator[str]:
@@ -198,42 +279,32 @@ def _log_left_out(problems: Sequence[str]) -> None:
     _log(f"left out: {problem}" for problem in problems)
 
 
-def _log(lines: Iterable[str]) -> None:
-    for line in lines:  # names of files are hostile text, too
-        log_message(texts.one_line(line, 500))
-
-
 def _nothing_to_export(signed: bool) -> UsageError:
     expected = "attempts signed with this key" if signed else "results or attempts"
     more = "" if signed else "; for signed ones give --trust PUBLIC.pem, too"
     return UsageError("There is nothing to export.", f"Name files of {expected}{more}.")
 
 
-def _for_moodle(
-    attempts: Sequence[Attempt], by: By | None, total: str, out: Path | None
-) -> Document:
-    from grader.reports import Document
-    from grader.reports.formats import moodle
-
-    identity = None if by is None else moodle.Identity(by.value)
-    return Document(out, moodle.document(attempts, identity, total))
-
-
-def _for_gradebook(
-    form: Exported, gradebook: Path, attempts: Sequence[Attempt], total: str, out: Path | None
-) -> tuple[list[Document], list[Gap]]:
-    """Return the filled gradebook, and the students and exercises that it lacks.
+def _for_gradebook(asked: _Asked, of_class: Graded) -> tuple[Sequence[Document], Sequence[Gap]]:
+    """Return the filled gradebook, or Moodle's file, and the students and exercises that it lacks.
 
     Raises UsageError where not one cell can be filled.
     """
     from grader.reports import Document
+    from grader.reports.formats import moodle
 
-    filled = _filled(form, gradebook, attempts, total)
+    gradebook = asked.gradebook
+    if gradebook is None:
+        identity = None if asked.by is None else moodle.Identity(asked.by.value)
+        return [Document(asked.out, moodle.document(of_class, identity, asked.total))], []
+    filled = _filled(asked.form, gradebook, of_class, asked.total)
     if not filled.cells:
         raise UsageError(
             f"The gradebook {gradebook} has no place for any of these results.",
             "Name its columns after the exercises, such as "
-            f"{attempts[0].result.exercise}, and check that its students are those of the results.",
+            f"{filled.unknown_exercises[0]}, and check that its students are those of the results."
+            if filled.unknown_exercises
+            else "Check that its students are those of the results.",
         )
     gaps = [
         Gap(
@@ -247,10 +318,10 @@ def _for_gradebook(
         )
         if names
     ]
-    return [Document(out, filled.text)], gaps
+    return [Document(asked.out, filled.text)], gaps
 
 
-def _filled(form: Exported, gradebook: Path, attempts: Sequence[Attempt], total: str) -> Filled:
+def _filled(form: Exported, gradebook: Path, of_class: Graded, total: str) -> Filled:
     from grader.reports.formats import blackboard, canvas
 
     system = form.value.capitalize()
@@ -266,7 +337,7 @@ def _filled(form: Exported, gradebook: Path, attempts: Sequence[Attempt], total:
             "again as CSV in UTF-8.",
         ) from None
     try:
-        return fill(text, attempts, total)
+        return fill(text, of_class, total)
     except csv.Error as error:
         raise UsageError(
             f"The gradebook {gradebook} cannot be read as CSV: {error}.",
@@ -291,21 +362,13 @@ def _for_gradescope(attempts: Sequence[Attempt], out: Path | None) -> list[Docum
             f"{students}, but {out} is a file, not a folder.",
             "Give --out DIR, a folder or a new name; or move that file away.",
         )
-    folders = {student: out / _folder_name(student) for student in by_student}
+    folders = {student: out / file_name(student) for student in by_student}
     for folder in (out, *folders.values()):
         make_folder(folder)
     return [
         Document(folders[student] / "results.json", gradescope.document(theirs))
         for student, theirs in by_student.items()
     ]
-
-
-def _folder_name(student: str) -> str:
-    """Return the student's name if it is safe as a folder's name, else a safe and unique one."""
-    if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,80}", student):
-        return student
-    digest = hashlib.sha256(student.encode()).hexdigest()[:12]
-    return f"{re.sub(r'[^A-Za-z0-9_-]', '_', student)[:40]}-{digest}"
 
 
 def _export_zip(files: Sequence[Path], out: Path | None) -> None:

@@ -19,7 +19,6 @@ INSTEAD = {
     "start": "`grader init` makes a folder to learn in",
     "run": _CHECK,
     "test": _CHECK,
-    "grade": _CHECK,
     "submit": _CHECK,
     "progress": "`grader status` shows what is done",
     "ls": "`grader list` lists the exercises",

@@ -8,22 +8,28 @@
     [compile]
     targets = [75, 100]
 
-Without the file the course has the name of its folder, and its solutions are never shown.
+Without the file the course has the name of its folder, and its solutions are never shown. A table
+of TABLES belongs to the module that reads it with `table`; this one knows only its name.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from grader.model import TARGETS, UsageError
 
 FILE = "course.toml"
+# A mistyped name of a table is an error, as it would be ignored otherwise.
+TABLES = ("compile", "grades")
+
+T = TypeVar("T")
 
 
 class When(StrEnum):
@@ -80,12 +86,31 @@ class Settings:
 
 def read(root: Path) -> Settings:
     """Read the settings of the course in `root`. Raises UsageError when the file is not valid."""
+    return _understood(root, _parsed) or _of_no_file(root)
+
+
+def table(root: Path, name: str, parsed: Callable[[Mapping[str, Any]], T]) -> T:
+    """Return `parsed` of a table of the course in `root`, which is empty if it is not there.
+
+    Raises UsageError when the file is not valid, or `parsed` raises ValueError.
+    """
+
+    def read_table(entries: dict[str, Any]) -> T:
+        found = entries.get(name, {})
+        if not isinstance(found, dict):
+            raise ValueError(f"{name} is no table: write [{name}], and its entries below")
+        return parsed(found)
+
+    found = _understood(root, read_table)
+    return parsed({}) if found is None else found
+
+
+def _understood(root: Path, parsed: Callable[[dict[str, Any]], T]) -> T | None:
     path = root / FILE
     if not path.is_file():
-        word = re.sub(r"[^A-Za-z0-9._-]", "-", root.name) or "course"
-        return Settings(name=word, title=word)
+        return None
     try:
-        return _parsed(tomllib.loads(path.read_text(encoding="utf-8")))
+        return parsed(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as error:
         raise UsageError(
             f"{path} cannot be used: {error}.",
@@ -93,12 +118,19 @@ def read(root: Path) -> Settings:
         ) from None
 
 
+def _of_no_file(root: Path) -> Settings:
+    word = re.sub(r"[^A-Za-z0-9._-]", "-", root.name) or "course"
+    return Settings(name=word, title=word)
+
+
 def _parsed(entries: dict[str, object]) -> Settings:
-    targets = _targets(entries.pop("compile", {}))
+    targets = _targets(entries.get("compile", {}))
+    entries = {name: value for name, value in entries.items() if name not in TABLES}
     known = [field.name for field in fields(Settings) if field.name != "targets"]
     for name, value in entries.items():
         if name not in known:
-            raise ValueError(f"{name} is not one of {', '.join(known)}, or the table [compile]")
+            tables = " and ".join(f"[{table}]" for table in TABLES)
+            raise ValueError(f"{name} is not one of {', '.join(known)}, or the tables {tables}")
         if not isinstance(value, str):
             raise ValueError(f'{name} is no text: write it in quotes, such as {name} = "…"')
         if not value.strip():

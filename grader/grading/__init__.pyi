@@ -1,5 +1,6 @@
 from . import bench as bench
 from . import check as check
+from . import two_parts as two_parts
 from .answers import Answer as Answer
 from .bench_contenders import contenders as contenders
 from .bench_record import WRONG as WRONG

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from grader.course import Exercise
 from grader.grading.plan import steps_of
-from grader.grading.workers import held_everywhere
-from grader.model import EntryResult, Memory, Outcome, Result, Speed, Status, Step
+from grader.model import EntryResult, Memory, Outcome, Result, Speed, Status, Step, Wall
 
 # A file failed for certain if one entry failed, whatever this machine could not grade of another.
 _GRAVEST = (
@@ -112,3 +112,11 @@ def _summary(found: Sequence[tuple[str, Step]]) -> str:
     if len(said) == 1:
         return said.pop()
     return "; ".join(f"{entry}: {step.summary}" for entry, step in found if step.summary)
+
+
+def held_everywhere(by_device: Iterable[Sequence[Wall]]) -> tuple[Wall, ...]:
+    """Combine the walls of each device or entry: one held if it held around every worker."""
+    held: dict[str, bool] = {}
+    for wall in chain(*by_device):
+        held[wall.name] = held.get(wall.name, True) and wall.held
+    return tuple(Wall(name=name, held=holds) for name, holds in held.items())

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from grader.course import EXTENSIONS
-from grader.grading import steps
+from grader.grading import needs
 from grader.grading.session import Grading
 from grader.grading.step import Finding, Step
 from grader.grading.text_causes import with_cause_of_text
@@ -21,7 +21,6 @@ from grader.model import Step as StepResult
 from grader.sandbox import KernelFailure, NotSimulated, cancellation
 
 GRADER = Path(__file__).parents[1]
-SETTLED = (Outcome.PASS, Outcome.SKIP)  # of a step on which others can build
 
 
 def run(grading: Grading, step: Step) -> StepResult:
@@ -35,7 +34,7 @@ def run(grading: Grading, step: Step) -> StepResult:
     if step.name in grading.options.leave_out:
         finding = Finding("left out of this check", outcome=Outcome.SKIP)
     elif needed is not None:
-        finding = Finding(f"not run: needs {needed}", outcome=Outcome.NOT_RUN)
+        finding = Finding(needs.reason(needed), outcome=Outcome.NOT_RUN)
     else:
         grading.on_step(step)
         finding = _finding(grading, step)
@@ -49,29 +48,7 @@ def run(grading: Grading, step: Step) -> StepResult:
 
 def unmet_need(grading: Grading, step: Step) -> str | None:
     """Return the first step that did not pass of those that this one needs, directly or not."""
-    needed = _all_needs(step)
-    for other in grading.order:
-        done = grading.steps.get(other.name)
-        if other.name in needed and not _is_met(grading, step, done):
-            return other.name
-    return None
-
-
-def _is_met(grading: Grading, step: Step, done: StepResult | None) -> bool:
-    if done is None or done.outcome in SETTLED:
-        return done is not None
-    not_simulated = done.failure is not None and done.failure.kind == NotSimulated.kind
-    return not_simulated and step.unsimulated(grading.exercise.any_spec)
-
-
-def _all_needs(step: Step) -> set[str]:
-    known, needs, waiting = steps.every(), set[str](), list(step.needs)
-    while waiting:
-        name = waiting.pop()
-        if name not in needs:
-            needs.add(name)
-            waiting += known[name].needs
-    return needs
+    return needs.unmet(step, grading.order, grading.steps, grading.exercise.any_spec)
 
 
 def outcome_of(failure: Failure) -> Outcome:

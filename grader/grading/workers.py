@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from grader import backends
 from grader.course import Exercise
+from grader.grading.entries import held_everywhere
 from grader.grading.options import CHECK_ARENA, Options
 from grader.machine import environment
 from grader.model import Environment, Wall, printable
@@ -96,11 +95,3 @@ class Workers:
             self.printed = printable(self.printed + bench.executor.close())
             bench.arena.close()
         self.benches.clear()
-
-
-def held_everywhere(by_device: Iterable[Sequence[Wall]]) -> tuple[Wall, ...]:
-    """Combine the walls of each device or entry: one held if it held around every worker."""
-    held: dict[str, bool] = {}
-    for wall in chain(*by_device):
-        held[wall.name] = held.get(wall.name, True) and wall.held
-    return tuple(Wall(name=name, held=holds) for name, holds in held.items())

@@ -46,6 +46,15 @@ class Process:
     held: int | None = None
 
 
+@dataclass(frozen=True)
+class Card:
+    """A GPU, and the bytes of its memory."""
+
+    uuid: str
+    name: str
+    memory: int
+
+
 def read(uuid: str) -> Reading | None:
     def query(pynvml: Any) -> Reading:
         device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
@@ -87,6 +96,23 @@ def names() -> tuple[str, ...]:
     def query(pynvml: Any) -> tuple[str, ...]:
         devices = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
         return tuple(str(pynvml.nvmlDeviceGetName(device)) for device in devices)
+
+    return _query(query) or ()
+
+
+def cards() -> tuple[Card, ...]:
+    """List the GPUs here, in the order of their numbers."""
+
+    def query(pynvml: Any) -> tuple[Card, ...]:
+        devices = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
+        return tuple(
+            Card(
+                uuid=str(pynvml.nvmlDeviceGetUUID(device)),
+                name=str(pynvml.nvmlDeviceGetName(device)),
+                memory=int(pynvml.nvmlDeviceGetMemoryInfo(device).total),
+            )
+            for device in devices
+        )
 
     return _query(query) or ()
 

@@ -1,4 +1,5 @@
 from . import attempts as attempts
+from . import class_run as class_run
 from . import results as results
 from . import texts as texts
 from . import verdict as verdict
@@ -31,6 +32,11 @@ from .channel import Channel as Channel
 from .channel import Closed as Closed
 from .channel import TimedOut as TimedOut
 from .channel import WireError as WireError
+from .class_run import Cell as Cell
+from .class_run import ClassRow as ClassRow
+from .class_run import ClassRun as ClassRun
+from .class_run import class_json as class_json
+from .class_run import parse_class as parse_class
 from .compiled import compiled_words as compiled_words
 from .discovery import discover as discover
 from .errors import BrokenExercise as BrokenExercise
@@ -114,6 +120,7 @@ from .texts import LONGEST_TEXT as LONGEST_TEXT
 from .texts import barred as barred
 from .texts import printable as printable
 from .texts import quoted as quoted
+from .times import CLOCKS_DIFFER as CLOCKS_DIFFER
 from .times import is_future as is_future
 from .times import stamp as stamp
 from .times import time_key as time_key

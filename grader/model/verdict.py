@@ -36,7 +36,7 @@ def status_of(
     simulated.
     """
     failed = any(step.outcome is Outcome.FAIL for step in steps)
-    certain = [step for step in steps if not (failed and _not_simulated(step))]
+    certain = [step for step in steps if not (failed and not_simulated(step))]
     outcomes = {step.outcome for step in certain} | {one.outcome for one in sanitized}
     for outcome, status in (
         (Outcome.ERROR, Status.ERROR),
@@ -55,7 +55,8 @@ def status_of(
     return Status.UNFINISHED
 
 
-def _not_simulated(step: Step) -> bool:
+def not_simulated(step: Step) -> bool:
+    """Report whether no simulator could run a step, which a GPU might."""
     if step.outcome is not Outcome.CANNOT_GRADE or step.failure is None:
         return False
     return step.failure.kind == "not_simulated"

@@ -179,9 +179,14 @@ def _ruler(scale: Scale, passing: float, great: float, limit: str) -> str:
 
 
 def strip(board: Board) -> Markup:
-    """Draw how many ranked shares lie in each 2% of the ceiling, from 0 at the left."""
+    """Draw the ranked shares of a board, as `share_strip` does."""
+    return share_strip(ranked_shares(board), (board.passing, board.great))
+
+
+def share_strip(shares: Iterable[float], gates: Sequence[float]) -> Markup:
+    """Draw how many shares lie in each 2% of the ceiling, from 0 at the left, and the gates."""
     counts = [0] * round(REACH / BIN)
-    for share in ranked_shares(board):
+    for share in shares:
         counts[min(max(int(share / BIN), 0), len(counts) - 1)] += 1
     most = max(counts) or 1
     width = BIN * 100
@@ -190,10 +195,10 @@ def strip(board: Board) -> Markup:
         for number, count in enumerate(counts)
         if count
     )
-    gates = "".join(f"M{share * 100:g} 0V24" for share in (board.passing, board.great))
+    lines = "".join(f"M{gate * 100:g} 0V24" for gate in gates)
     return Markup(
         f'<svg class="strip" viewBox="0 0 {REACH * 100:g} 24" preserveAspectRatio="none"'
-        f' aria-hidden="true"><path class="gate" d="{gates}"/><path class="limit" d="M100 0V24"/>'
+        f' aria-hidden="true"><path class="gate" d="{lines}"/><path class="limit" d="M100 0V24"/>'
         f'<path class="bars" d="{bars}"/></svg>'
     )
 

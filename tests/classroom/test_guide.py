@@ -1,4 +1,4 @@
-"""docs/classroom.md, followed to the letter with a small course and a class of two."""
+"""docs/classroom.md, followed to the letter with a small course and a class of 34 odd students."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import odd_class
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -38,17 +39,31 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "classroom", course / "classroom")
     (settings,) = SETTINGS
     (course / "course.toml").write_text(settings)
-    set_up, release, trusted, *rest = COMMANDS
+    set_up, release, grade, regrade, *rest = COMMANDS
     # That a course judges as it should is what `grader verify` and its own tests are for.
     assert set_up.startswith("grader verify --all\n")
     follow(set_up.partition("\n")[2], course)
     follow(release, course)
-    hand_in(around, "ada", {name: course / "solutions" / name for name in ("p01_map",)})
-    hand_in(around, "bob", {})
-    (around / "submissions" / "bob" / "puzzles" / "p01_map" / "spec.py").write_text("SPEC = 1\n")
-    for block in (trusted, *rest):
+    made = odd_class.make(around)
+    follow(grade, course)
+    shutil.copy(around / "results" / "class.json", around / "before.json")
+    hand_in_again(made.submissions / "wrong")
+    follow(regrade, course)
+    (around / "manual.csv").write_text(
+        "login,exercise,points,comment\nrar,p01_map,3,unpacked by hand\nright,,,Well done.\n"
+    )
+    (around / "gradebook.csv").write_text(
+        "Student,ID,SIS Login ID,p01_map (1),01_vector_add (2),Kernels (3)\n"
+        "    Points Possible,,,7,7,100\n"
+        + "".join(f"{login},,{login},,,\n" for login in made.expected)
+    )
+    for block in rest:
         follow(block, course)
     return around
+
+
+def hand_in_again(folder: Path) -> None:
+    shutil.copy(ROOT / "solutions" / "p01_map" / "kernel.py", folder / "puzzles" / "p01_map")
 
 
 def follow(script: str, course: Path) -> None:
@@ -70,38 +85,95 @@ def follow(script: str, course: Path) -> None:
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
 
 
-def hand_in(around: Path, student: str, solved: dict[str, Path]) -> None:
-    submission = around / "submissions" / student
-    shutil.copytree(around / "kernels", submission)
-    for name, answers in solved.items():
-        shutil.copy(answers / "kernel.py", submission / "puzzles" / name)
+def cells(around: Path, file: str = "results/class.json") -> dict[str, dict[str, str]]:
+    """What the class run says of each student and exercise, in the words of odd_class."""
+    rows = json.loads((around / file).read_text())["rows"]
+    return {
+        row["student"]: {
+            cell["exercise"]: cell["status"] or cell["standing"] for cell in row["cells"]
+        }
+        for row in rows
+    }
 
 
-def test_every_submission_was_graded_and_signed_with_the_course_s_own_specs(after: Path):
-    graded = {}
-    for student in ("ada", "bob"):
-        signed = json.loads((after / "results" / f"{student}.jsonl").read_text())
-        attempts = map(json.loads, signed["payload"].split("\n"))
-        graded[student] = {attempt["result"]["exercise"]: attempt for attempt in attempts}
-    assert graded["ada"]["p01_map"]["result"]["status"] == "pass"
-    assert graded["bob"]["p01_map"]["result"]["status"] == "not_started"
-    assert graded["bob"]["p01_map"]["notes"] == [
-        "puzzles/p01_map/spec.py was changed: graded with the course's own"
-    ]
-    assert graded["ada"]["01_vector_add"]["course"] == "kernels-2026"
+def grades(around: Path, file: str = "grades.csv") -> dict[str, dict[str, str]]:
+    with (around / file).open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    return {row.get("student", row.get("Student", "")): row for row in rows}
 
 
-def test_the_grades_are_out(after: Path):
-    with (after / "grades.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["student"] for row in rows] == ["ada", "bob"]
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    return dict(odd_class.make(tmp_path_factory.mktemp("again")).expected)
+
+
+def test_the_six_commands_are_those_that_the_page_explains():
+    six = re.findall(r"^    (grader .*)$", GUIDE, re.MULTILINE)[:6]
+    explained = " ".join(" ".join(COMMANDS).replace("\\\n", " ").split())
+    assert len({line.split()[1] for line in six}) == 6
+    for line in six:
+        command, argument = line.split()[1:3]
+        assert f"grader {command} {argument}" in explained, line
+
+
+def test_every_student_of_the_odd_class_ends_with_one_row(after: Path, expected):
+    assert cells(after, "before.json") == expected
+    assert list(grades(after)) == list(expected)
+    assert len(expected) == 34
+
+
+def test_only_what_changed_was_graded_again(after: Path, expected):
+    changed = {student for student, now in cells(after).items() if now != expected[student]}
+    assert changed == {"wrong"}
+    assert cells(after)["wrong"] == {"p01_map": "pass", "01_vector_add": "fail"}
+
+
+def test_changed_specs_are_reported_and_not_used(after: Path):
+    signed = json.loads((after / "results" / "attempts" / "changed.jsonl").read_text())
+    attempts = [json.loads(line) for line in signed["payload"].split("\n")]
+    assert {one["course"] for one in attempts} == {"kernels-2026"}
+    notes = " ".join(note for one in attempts for note in one["notes"])
+    assert "spec.py was changed: graded with the course's own" in notes
+
+
+def test_the_grades_are_out_with_weights_and_changes(after: Path):
+    """Without a GPU the exercise has no points for speed, and the puzzle has all of its own."""
+    found = grades(after)
+    assert found["right"]["p01_map"] == "7"
+    most = float(found["right"]["max_points"])
+    total = 20 + 80 * float(found["right"]["01_vector_add"]) / 10
+    assert (float(found["right"]["total"]), most) == (pytest.approx(total, abs=0.01), 100)
+    assert (found["missing"]["total"], found["missing"]["notes"]) == ("0", "nothing was handed in")
+    assert found["rar"]["p01_map"] == "3"
+    assert "by the instructor; unpacked by hand" in found["rar"]["deductions"]
+
+
+def test_who_was_late_loses_points_and_reads_why(after: Path):
+    late = {student for student, row in grades(after).items() if "% off" in row["deductions"]}
+    assert late == {"zip"}
+    page = (after / "feedback" / "zip.html").read_text()
+    assert "(3 days begun): 30 % off" in page
+
+
+def test_the_gradebook_is_filled(after: Path):
+    filled, found = grades(after, "import.csv"), grades(after)
+    assert filled["right"]["Kernels (3)"] == found["right"]["total"]
+    assert filled["missing"]["Kernels (3)"] == "0"
+
+
+def test_each_student_has_feedback_and_the_instructor_has_pages(after: Path, expected):
+    assert len(list((after / "feedback").glob("*.html"))) == len(expected)
+    assert "Well done." in (after / "feedback" / "right.md").read_text()
+    assert "Well done." not in (after / "feedback" / "wrong.md").read_text()
+    assert len(list((after / "overview" / "students").iterdir())) == len(expected)
+    assert (after / "alike" / "index.html").is_file()
 
 
 def test_the_board_is_published_and_names_nobody(after: Path):
     page = (after / "board" / "index.html").read_text()
     known = json.loads((after / "who.json").read_text())
-    assert "ada" in json.dumps(known)
-    assert not re.search(r"\b(ada|bob)\b", page)
+    assert "right" in json.dumps(known)
+    assert not re.search(r"\b(damaged|hooked)\b", page)
 
 
 def test_solutions_come_on_their_day_and_not_before(after: Path):

@@ -41,7 +41,7 @@ from grader.course import manifest
 from grader.doctor import records as doctor
 from grader.grading.bench_record import Benchmark
 from grader.grading.steps import every
-from grader.model import attempts, errors, trace
+from grader.model import attempts, class_run, errors, trace
 from grader.model.results import json_schema
 from grader.model.verdict import EXIT_CODES
 from grader.reports.formats.registry import FORMATS
@@ -219,6 +219,7 @@ RECORDS = {
         ("Manifest", manifest.json_schema()),
         ("Solutions", publish.json_schema()),
         ("Attempt", attempts.Attempt.model_json_schema(by_alias=True, mode="serialization")),
+        ("ClassRun", class_run.json_schema()),
         ("Signed", attempts.Signed.model_json_schema(by_alias=True, mode="serialization")),
     )
     for name, record in ({top: schema} | schema.get("$defs", {})).items()

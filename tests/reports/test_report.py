@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import html
-import re
-
 import pytest
 from learners_results import COMPILED, MEMORY, WRONG, complete
+from page_text import text
 from publications import H200
 from reported import PASSED, noisy, not_started, of, timed, wrong
 from syrupy.assertion import SnapshotAssertion
@@ -16,14 +14,6 @@ from grader.course import History, Standing
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import EntryResult
 from grader.reports.report import Row, course_page, page
-
-
-def text(page: str) -> str:
-    """Return what a page shows, a line for each text, with the words of its pictures."""
-    body = page[page.index("<body>") :]
-    body = re.sub(r'<img [^>]*alt="([^"]*)"[^>]*>', r"[\1]", body)
-    lines = (line.strip() for line in re.sub(r"<[^>]*>", "\n", body).splitlines())
-    return html.unescape("\n".join(filter(None, lines))) + "\n"
 
 
 @pytest.mark.parametrize(

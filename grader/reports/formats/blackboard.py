@@ -14,8 +14,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from grader.model import Attempt, UsageError
-from grader.reports.formats.gradebooks import Filled, points_of, possible_points, scaled
+from grader.model import UsageError
+from grader.reports.formats.gradebooks import Filled, possible_points, scaled
+from grader.reports.formats.scores import Graded, scores
 
 _USER = "Username"
 _HEADER = re.compile(r"(?P<title>.*?)(?: \[Total Pts: (?P<most>[^\]]*?)(?: [^\]\d]*)?\])? *\|\d+")
@@ -28,7 +29,7 @@ class _Column:
     possible: Fraction | None
 
 
-def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled:
+def fill(gradebook: str, graded: Graded, total: str = "") -> Filled:
     """Return a file of the columns that are named as exercises, with each student's points.
 
     It has the students of the gradebook who have points, and no other column: what is not uploaded
@@ -45,12 +46,11 @@ def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled
             "In Blackboard choose Work Offline, Download, Full Grade Center, and give that file.",
         )
     columns = [column for header in head if (column := _column(header))]
-    exercises = {attempt.result.exercise for attempt in attempts}
+    of_class = scores(graded)
+    exercises = of_class.exercises
     placed = {name: found for name in sorted(exercises) if (found := _find(columns, name))}
     if total:
         placed[total] = _for_total(columns, total, placed.values())
-    points = points_of(attempts, total)
-    login_of = {login.casefold(): login for login in points}
     text = io.StringIO()
     writer = csv.writer(text, dialect, quoting=csv.QUOTE_ALL)
     writer.writerow([_USER, *(column.header for column in placed.values())])
@@ -58,10 +58,10 @@ def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled
     filled = 0
     for row in rows[1:]:
         user = row[head.index(_USER)].strip() if len(row) > head.index(_USER) else ""
-        if (login := login_of.get(user.casefold())) is None:
+        if (login := of_class.student_of(user)) is None:
             continue
         known.add(login)
-        mine = points[login]
+        mine = of_class.with_total(login, total)
         cells = [
             scaled(*mine[name], column.possible) if name in mine else ""
             for name, column in placed.items()
@@ -71,7 +71,7 @@ def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled
     return Filled(
         text.getvalue(),
         filled,
-        tuple(sorted(set(points) - known)),
+        tuple(sorted(of_class.points.keys() - known)),
         tuple(sorted(exercises - set(placed))),
     )
 

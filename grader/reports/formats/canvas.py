@@ -11,14 +11,15 @@ import io
 import re
 from collections.abc import Collection, Sequence
 
-from grader.model import Attempt, UsageError
-from grader.reports.formats.gradebooks import Filled, points_of, possible_points, scaled
+from grader.model import UsageError
+from grader.reports.formats.gradebooks import Filled, possible_points, scaled
+from grader.reports.formats.scores import Graded, scores
 
 _LOGINS = ("SIS Login ID", "SIS User ID", "Integration ID", "ID")
 _NUMBER = re.compile(r" \(\d+\)$")
 
 
-def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled:
+def fill(gradebook: str, graded: Graded, total: str = "") -> Filled:
     """Put each student's points into the columns named as the exercises.
 
     `total` names a column for the sum over all exercises, with Canvas's number or without. If
@@ -28,28 +29,28 @@ def fill(gradebook: str, attempts: Sequence[Attempt], total: str = "") -> Filled
     """
     rows = list(csv.reader(io.StringIO(gradebook.removeprefix("\ufeff"))))
     head, possible = _heading_rows(rows)
-    points = {login.casefold(): of for login, of in points_of(attempts, total).items()}
-    exercises = {a.result.exercise for a in attempts}
-    placed = _columns_to_fill(head, exercises, total)
+    of_class = scores(graded)
+    placed = _columns_to_fill(head, of_class.exercises, total)
     known: set[str] = set()
     cells = 0
     for row in rows[1:]:
-        student = next((name for name in _logins(head, row) if name in points), None)
+        student = next(filter(None, map(of_class.student_of, _logins(head, row))), None)
         if student is None or row is possible:
             continue
         known.add(student)
+        points = of_class.with_total(student, total)
         for name, column in placed.items():
-            if name in points[student]:
+            if name in points:
                 most = possible_points(possible[column]) if possible else None
-                row[column] = scaled(*points[student][name], most)
+                row[column] = scaled(*points[name], most)
                 cells += 1
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     return Filled(
         text.getvalue(),
         cells,
-        tuple(sorted(set(points) - known)),
-        tuple(sorted(exercises - set(placed))),
+        tuple(sorted(login.casefold() for login in of_class.points.keys() - known)),
+        tuple(sorted(of_class.exercises - placed.keys())),
     )
 
 
@@ -106,4 +107,4 @@ def _column(head: Sequence[str], name: str, fix: str) -> int | None:
 
 
 def _logins(head: Sequence[str], row: Sequence[str]) -> list[str]:
-    return [row[head.index(c)].strip().casefold() for c in _LOGINS if c in head]
+    return [row[head.index(c)] for c in _LOGINS if c in head]

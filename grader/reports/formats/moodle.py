@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 from enum import StrEnum
 
-from grader.model import Attempt, texts
-from grader.reports.formats.gradebooks import points_of, scaled
+from grader.model import texts
+from grader.reports.formats.gradebooks import scaled
+from grader.reports.formats.scores import Graded, scores
 
 
 class Identity(StrEnum):
@@ -31,21 +31,23 @@ _TITLES = {
 }
 
 
-def document(attempts: Sequence[Attempt], by: Identity | None = None, total: str = "") -> str:
+def document(graded: Graded, by: Identity | None = None, total: str = "") -> str:
     """Return a row for each student; `total` names a column for the sum over all exercises.
 
     `by` is the field that names students: without it the e-mail address if every login is one, else
     the user name. A cell without points is empty, which Moodle reads as no grade.
     """
-    points = points_of(attempts, total)
+    of_class = scores(graded)
     if by is None:
-        by = Identity.EMAIL if all("@" in login for login in points) else Identity.USERNAME
-    names = sorted({attempt.result.exercise for attempt in attempts})
+        emails = all("@" in login for login in of_class.points)
+        by = Identity.EMAIL if emails else Identity.USERNAME
+    names = sorted(of_class.exercises)
     columns = [*names, total] if total else names
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([_TITLES[by], *map(texts.cell, columns)])
-    for student, mine in sorted(points.items()):
+    for student in sorted(of_class.points):
+        mine = of_class.with_total(student, total)
         cells = [scaled(*mine[name], None) if name in mine else "" for name in columns]
         writer.writerow([texts.cell(student), *cells])
     return texts.without_commands(text.getvalue())

@@ -1,14 +1,19 @@
-"""Attempts as CSV (RFC 4180), in which no cell is taken for a formula.
+"""Attempts and grades as CSV (RFC 4180), in which no cell is taken for a formula.
 
 Long: a row for each step of each attempt. Wide: a row for each student, a column for each exercise.
+A class that was graded at once has its final grades in both: every student of the roster, and what
+was deducted.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
+from grader.classroom import FinalCell, FinalRow
+from grader.classroom.policy.records import text_of
 from grader.model import Attempt, Step, texts
 from grader.reports.formats import facts
 
@@ -17,6 +22,14 @@ LONG = (
     *("share", "share_low", "share_high", "device", "simulated", "message", "notes"),
     *("kernel_sha256", "course", "version", "id"),
 )
+# Behind the columns of LONG, and behind those of `wide`.
+FINAL_LONG = (
+    *("standing", "late_s", "deduction", "change", "final", "final_max", "reason", "comment"),
+    *("name", "section", "group"),
+)
+FINAL_WIDE = ("name", "section", "group", "deadline", "submitted_at", "deductions", "notes")
+LONGEST_CELL = 1000  # characters
+_NUMBER = re.compile(r"-\d+(\.\d+)?")
 
 
 def long(attempts: Sequence[Attempt]) -> str:
@@ -24,29 +37,67 @@ def long(attempts: Sequence[Attempt]) -> str:
 
     Points are empty if the attempt could not be graded.
     """
-    rows: list[dict[str, object]] = []
-    for attempt in attempts:
-        result = attempt.result
-        common: dict[str, object] = {
-            "student": attempt.student,
-            "exercise": result.exercise,
-            "submitted_at": attempt.submitted_at,
-            "status": result.status.value,
-            "device": result.environment.device,
-            "simulated": str(result.environment.simulated).lower(),
-            "message": facts.reason(result),
-            "notes": "; ".join(attempt.notes),
-            "kernel_sha256": result.kernel.sha256,
-            "course": attempt.course,
-            "version": attempt.version,
-            "id": attempt.id,
-        }
-        graded = facts.graded(result)
-        rows += [common | _step(step, graded) for step in result.steps]
-        if not result.steps:
-            of_all = {"points": facts.earned(result), "max_points": facts.most(result)}
-            rows.append({**common, **of_all} if graded else common)
+    rows = [row for attempt in attempts for row in _steps(attempt)]
     return _csv(LONG, ([row.get(name, "") for name in LONG] for row in rows))
+
+
+def final_long(rows: Sequence[FinalRow], attempts: Mapping[str, Attempt]) -> str:
+    """Return each cell's steps with its final grade; a cell without an attempt has one row.
+
+    `attempts` are by their ids. `final` is of the whole exercise, and the same in each of its rows.
+    """
+    head = (*LONG, *FINAL_LONG)
+    table = [
+        {**step, **_final(row, cell)}
+        for row in rows
+        for cell in row.cells
+        for step in (
+            _steps(attempts[cell.attempt])
+            if cell.attempt in attempts
+            else [{"exercise": cell.exercise, "submitted_at": row.submitted_at}]
+        )
+    ]
+    return _csv(head, ([row.get(name, "") for name in head] for row in table))
+
+
+def _final(row: FinalRow, cell: FinalCell) -> dict[str, object]:
+    return {
+        "student": row.student,
+        "standing": cell.standing,
+        "late_s": cell.late,
+        "deduction": text_of(cell.deduction),
+        "change": text_of(cell.change),
+        "final": text_of(cell.final),
+        "final_max": cell.max_points,
+        "reason": cell.reason,
+        "comment": cell.comment,
+        "name": row.name,
+        "section": row.section,
+        "group": row.group,
+    }
+
+
+def _steps(attempt: Attempt) -> list[dict[str, object]]:
+    result = attempt.result
+    common: dict[str, object] = {
+        "student": attempt.student,
+        "exercise": result.exercise,
+        "submitted_at": attempt.submitted_at,
+        "status": result.status.value,
+        "device": result.environment.device,
+        "simulated": str(result.environment.simulated).lower(),
+        "message": facts.reason(result),
+        "notes": "; ".join(attempt.notes),
+        "kernel_sha256": result.kernel.sha256,
+        "course": attempt.course,
+        "version": attempt.version,
+        "id": attempt.id,
+    }
+    graded = facts.graded(result)
+    if result.steps:
+        return [common | _step(step, graded) for step in result.steps]
+    of_all = {"points": facts.earned(result), "max_points": facts.most(result)}
+    return [{**common, **of_all} if graded else common]
 
 
 def _step(step: Step, graded: bool) -> dict[str, object]:
@@ -84,11 +135,49 @@ def wide(attempts: Sequence[Attempt]) -> str:
     return _csv(("student", *exercises, "total", "max_points"), rows)
 
 
+def final_wide(rows: Sequence[FinalRow]) -> str:
+    """Return every student's grades, in the order of the roster.
+
+    A cell that could not be graded is empty, and so is the total that would need it: `notes` says
+    why.
+    """
+    exercises = [cell.exercise for cell in rows[0].cells] if rows else []
+    head = ("student", *exercises, "total", "max_points", *FINAL_WIDE)
+    table = []
+    for row in rows:
+        points = [text_of(cell.final) for cell in row.cells]
+        about = (row.name, row.section, row.group, row.deadline, row.submitted_at)
+        notes = [*filter(None, (row.why, row.comment)), *_unfinished(row), *row.notes]
+        sums = (text_of(row.total), text_of(row.most))
+        said = (_joined(row.deductions), _joined(notes))
+        table.append((row.student, *points, *sums, *about, *said))
+    return _csv(head, table)
+
+
+def _unfinished(row: FinalRow) -> list[str]:
+    """Return why there is no work, or no result: once where it is so for all exercises."""
+    reasons = [(cell.exercise, cell.reason) for cell in row.cells if cell.standing != "graded"]
+    told = {reason for _, reason in reasons}
+    if len(told) == 1 and len(reasons) == len(row.cells) > 1:
+        return [*told]
+    return [f"{name}: {reason}" for name, reason in reasons if reason]
+
+
+def _joined(sentences: Iterable[str]) -> str:
+    return "; ".join(texts.one_line(sentence) for sentence in sentences)
+
+
 def _csv(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """Write lines that end with CR LF, as RFC 4180 says. Numbers are never negative here."""
+    """Write lines that end with CR LF, as RFC 4180 says."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([texts.cell(name) for name in head])
     for row in rows:
-        writer.writerow([texts.cell("" if value is None else str(value)) for value in row])
+        writer.writerow([_cell(value) for value in row])
     return texts.without_commands(text.getvalue())
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    # A number below 0 is no formula, and stays one that a spreadsheet adds up.
+    return text if _NUMBER.fullmatch(text) else texts.cell(text, LONGEST_CELL)

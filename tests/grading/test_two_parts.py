@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring import two_parts
-from grader.authoring.trials import Trial
 from grader.course import catalog
-from grader.grading import check
+from grader.grading import Request, check, two_parts
 from grader.grading.options import Options
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result
@@ -22,47 +20,67 @@ COURSES = Path(__file__).parents[1] / "courses"
 COMPARING = {"correctness", "properties"}
 
 
-def trial(course: str, name: str, device: str, expected: str = "pass") -> Trial:
+def asked(course: str, name: str, kernel: str = "") -> Request:
     exercise = catalog.find(COURSES / course, name)
-    request = check.Request(exercise, exercise.solution, Options(device=device, seed=1))
-    return Trial("solution", "solution", expected, request)
+    file = exercise.answers / kernel if kernel else exercise.solution
+    return Request(exercise, file, Options(device="cuda", seed=1))
 
 
-def graded(*trials: Trial) -> list[Result]:
-    """Grade on the CPU what is left of each trial."""
-    on_cpu = [
-        replace(one.request, options=replace(one.request.options, device="cpu")) for one in trials
-    ]
+def graded(*requests: Request) -> list[Result]:
+    """Grade on the CPU what is left of each request."""
+    on_cpu = [replace(one, options=replace(one.options, device="cpu")) for one in requests]
     return check.run(on_cpu, lambda text: None)
+
+
+def shape(result: Result) -> object:
+    """Return what both ways of grading must agree on."""
+    steps = [(step.name, step.outcome, step.points, step.summary) for step in result.steps]
+    entries = [(one.status, one.points, len(one.steps)) for one in result.entries]
+    return result.status, result.points, result.max_points, steps, entries
 
 
 @pytest.mark.parametrize(("course", "name"), [("shapes", "01_ragged_sum"), ("entries", "01_scale")])
 def test_both_parts_together_have_the_steps_and_points_of_a_whole_check(course: str, name: str):
     """Left out is what each part need not do: the tests of an exercise, too."""
-    one = trial(course, name, "cuda")
+    one = asked(course, name)
     whole, first, second = graded(one, two_parts.first_part(one), two_parts.second_part(one))
     skipped = {step.name for step in second.steps if step.outcome is Outcome.SKIP}
     assert skipped >= COMPARING
     assert two_parts.has_no_fault(first)
-    both = two_parts.joined(one, first, second)
-    assert [(step.name, step.outcome, step.points) for step in both.steps] == [
-        (step.name, step.outcome, step.points) for step in whole.steps
-    ]
-    assert (both.status, both.points) == (whole.status, whole.points)
-    assert [entry.points for entry in both.entries] == [entry.points for entry in whole.entries]
+    assert two_parts.comes_to_be_measured(one, first)
+    assert shape(two_parts.joined(one, first, second)) == shape(whole)
+
+
+@pytest.mark.parametrize(
+    ("course", "name", "kernel", "measured"),
+    [
+        ("toy", "p01_double", "wrong_last.py", False),
+        ("entries", "01_scale", "wrong_backward_reads_twice.py", True),
+        ("entries", "01_scale", "wrong_backward_drops_a_row.py", True),
+    ],
+)
+def test_a_kernel_that_fails_in_either_part_fails_as_in_a_whole_check(
+    course: str, name: str, kernel: str, measured: bool
+):
+    # A step that a failing one comes before is not run; the first part left it out. Of a file with
+    # two entries the right one is measured all the same.
+    one = asked(course, name, kernel)
+    whole, first, second = graded(one, two_parts.first_part(one), two_parts.second_part(one))
+    assert two_parts.comes_to_be_measured(one, first) is measured
+    assert whole.status is Status.FAIL
+    assert shape(two_parts.joined(one, first, second if measured else None)) == shape(whole)
 
 
 def test_a_file_of_which_one_entry_failed_is_rejected_in_the_first_part():
     """All wrong kernels of 13 and 20 ran a second time on a GPU, one by one."""
-    one = trial("entries", "01_scale", "cuda", "correctness of backward")
-    wrong = one.request.exercise.folder.parents[1] / "solutions/01_scale"
-    kernel = wrong / "wrong_backward_drops_a_row.py"
-    part = two_parts.first_part(replace(one, request=replace(one.request, kernel=kernel)))
+    one = asked("entries", "01_scale", "wrong_backward_drops_a_row.py")
+    part = two_parts.first_part(one)
     (result,) = graded(part)
     assert result.status is Status.UNFINISHED
     assert two_parts.of_part(part, result).status is Status.FAIL
-    (right,) = graded(two_parts.first_part(one))
-    assert two_parts.of_part(two_parts.first_part(one), right).status is not Status.FAIL
+    right = two_parts.first_part(asked("entries", "01_scale"))
+    (result,) = graded(right)
+    assert two_parts.of_part(right, result).status is not Status.FAIL
 
 
 @pytest.mark.parametrize("left_out", [(), ("properties",)], ids=["whole", "without properties"])
@@ -76,21 +94,3 @@ def test_a_step_that_is_left_out_leaves_out_its_tests(tmp_path: Path, left_out: 
     options = Options(device="cpu", seed=1, leave_out=left_out)
     check.run([check.Request(exercise, exercise.solution, options)], lambda text: None)
     assert ran.exists() is not bool(left_out)
-
-
-@pytest.mark.parametrize(
-    ("device", "expected", "measured"),
-    [
-        ("cuda", "pass", True),
-        ("cuda", "memory", True),
-        ("cuda", "traffic of scale", True),
-        ("cuda", "properties", False),
-        ("cuda", "not_started", False),
-        ("cpu", "pass", False),
-    ],
-)
-def test_what_passes_all_comparisons_comes_to_be_measured(
-    device: str, expected: str, measured: bool
-):
-    one = trial("small", "01_double", device, expected)
-    assert two_parts.comes_to_be_measured(one) is measured

@@ -1,0 +1,224 @@
+"""How many kernels of a class `grader grade` grades a minute, on this machine's cores or GPUs.
+
+    python bench/grade.py --students 200 --out bench/results/grade_cpu.json
+    python bench/grade.py --students 20 --all --out bench/results/grade_all_cpu.json
+    python bench/grade.py --scaling 1,2 --out bench/results/grade_scaling.json
+    python bench/grade.py --gpu --out "$OUT/grade_gpus.json"
+
+Each run is a real command on a made-up class: the solution and the wrong kernels of each exercise
+in turns, each file another one by a comment. With `--gpu`, on 1, 2 and 4 GPUs if they are there:
+solutions, which pass all steps; kernels with wrong outputs, which fail before anything is measured;
+the same solution's share alone and beside the others; and a run whose workers on one GPU are killed
+in the middle. Nobody else should use the machine; no test depends on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import classes
+from clusters import VISIBLE, own_cluster
+from host import machine
+
+from grader.course import Exercise, catalog
+from grader.grading import Options, check
+from grader.machine import nvml
+from grader.model import Result, parse_result
+
+ROOT = Path(__file__).parents[1]
+ALL, GPU_EXERCISES = "01,02,03,04,05,06", "01,04,06"
+COUNTS = (1, 2, 4)  # of GPUs
+LIMIT_S = 7200.0
+
+
+def grade(folder: Path, *arguments: str, **variables: str) -> dict[str, Any]:
+    """Run the command on the class in `folder`, and describe the run."""
+    out = folder / "results"
+    began = time.monotonic()
+    done = subprocess.run(
+        [*command(folder, out), *arguments],
+        cwd=ROOT,
+        env=os.environ | variables,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=LIMIT_S,
+    )
+    return described(out, time.monotonic() - began, done.returncode, done.stderr)
+
+
+def command(folder: Path, out: Path) -> list[str]:
+    names = [sys.executable, "-m", "grader.cli", "grade", str(folder / "submissions")]
+    return [*names, "--roster", str(folder / "roster.csv"), "--out", str(out)]
+
+
+def described(out: Path, seconds: float, code: int, said: str) -> dict[str, Any]:
+    record = json.loads((out / "class.json").read_text())
+    cells = [cell for row in record["rows"] for cell in row["cells"]]
+    results = list(results_in(out))
+    rate = re.search(r"kernels in ([\d.]+) s", said)
+    inside = float(rate[1]) if rate else seconds
+    return {
+        "exit_code": code,
+        "kernels": len(results),
+        "seconds": round(seconds, 1),
+        "grading_s": round(inside, 1),
+        "a_minute": round(60 * len(results) / inside, 2),
+        "cells": dict(Counter(cell["standing"] for cell in cells)),
+        "statuses": dict(Counter(str(one.status) for one in results)),
+        "check_s": round(statistics.median(one.duration_s for one in results), 2) if results else 0,
+        "steps_s": steps_of(results),
+        "parts_s": parts_of(out),
+        "shares": [round(share, 4) for share in shares_of(results)],
+        "said": said.splitlines()[-12:],
+    }
+
+
+def results_in(out: Path) -> Iterator[Result]:
+    for path in sorted((out / "results").glob("*.json")):
+        yield parse_result(json.dumps(json.loads(path.read_text())["result"]))
+
+
+def parts_of(out: Path) -> dict[str, list[float]]:
+    """Return the seconds of each first part that was followed by a second, and of each second."""
+    text = "".join(path.read_text() for path in sorted((out / "logs").glob("*.log")))
+    patterns = {
+        "first": r", ([\d.]+) s: all outputs compared",
+        "second": r", measuring on .*, ([\d.]+) s: ",
+    }
+    return {name: [float(s) for s in re.findall(found, text)] for name, found in patterns.items()}
+
+
+def steps_of(results: Sequence[Result]) -> dict[str, float]:
+    """Return the median seconds of each step that ran."""
+    seconds: dict[str, list[float]] = {}
+    for step in (step for one in results for step in one.steps if step.duration_s > 0):
+        seconds.setdefault(step.name, []).append(step.duration_s)
+    return {name: round(statistics.median(some), 3) for name, some in seconds.items()}
+
+
+def shares_of(results: Sequence[Result]) -> list[float]:
+    return [step.speed.share for one in results for step in one.steps if step.speed is not None]
+
+
+# -- on GPUs
+
+
+def on_gpus(chosen: argparse.Namespace, walls: Sequence[str]) -> dict[str, Any]:
+    cards = nvml.cards()
+    record: dict[str, Any] = {"gpus": [card.name for card in cards], "runs": []}
+    exercises = found(chosen.exercises or GPU_EXERCISES)
+    for count in [n for n in COUNTS if n <= len(cards)]:
+        visible = {VISIBLE: ",".join(card.uuid for card in cards[:count])}
+        for exercise in exercises:
+            for choose in (classes.solution, classes.wrong_output):
+                with made(chosen.count, [exercise], choose) as folder:
+                    one = grade(folder, *walls, "--exercises", exercise.name, **visible)
+                one |= {"gpus": count, "exercise": exercise.name, "kernel": choose.__name__}
+                record["runs"].append(one)
+                keep(chosen.out, record)
+    record["alone"] = {exercise.name: alone(exercise) for exercise in exercises}
+    keep(chosen.out, record)
+    if len(cards) > 1:
+        record["vanished"] = vanishing(exercises[0], chosen.count, walls, cards)
+    return record
+
+
+def alone(exercise: Exercise, times: int = 3) -> list[float]:
+    """Return the shares of the solution, checked alone."""
+    request = check.Request(exercise, exercise.solution, Options(device="cuda"))
+    shares = shares_of(check.run([request] * times, lambda text: None))
+    return [round(share, 4) for share in shares]
+
+
+def vanishing(
+    exercise: Exercise, count: int, walls: Sequence[str], cards: Sequence[nvml.Card]
+) -> dict[str, Any]:
+    """Grade on two GPUs with workers of our own, and kill those of one when half is done."""
+    uuids = [card.uuid for card in cards[:2]]
+    with made(count, [exercise], classes.solution) as folder, own_cluster(uuids) as cluster:
+        address, _, workers = cluster
+        out = folder / "results"
+        began = time.monotonic()
+        run = subprocess.Popen(
+            [*command(folder, out), *walls, "--exercises", exercise.name, "--scheduler", address],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+        )
+        while run.poll() is None and len(list((out / "results").glob("*.json"))) < count // 2:
+            time.sleep(0.5)
+        killed_at = len(list((out / "results").glob("*.json")))
+        for worker in workers[cards[0].uuid]:
+            worker.kill()
+        _, said = run.communicate(timeout=LIMIT_S)
+        one = described(out, time.monotonic() - began, run.returncode, said)
+        return one | {"exercise": exercise.name, "killed_after": killed_at}
+
+
+# -- on cores
+
+
+def on_cores(chosen: argparse.Namespace, walls: Sequence[str]) -> dict[str, Any]:
+    exercises = catalog.exercises(ROOT) if chosen.all else found(chosen.exercises or ALL)
+    runs = []
+    for jobs in chosen.scaling or [None]:
+        with made(chosen.students, exercises, classes.honest_and_wrong) as folder:
+            own = ["--jobs", str(jobs)] if jobs else []
+            names = ",".join(one.name for one in exercises)
+            one = grade(folder, *walls, *own, "--device", "cpu", "--exercises", names)
+        del one["shares"]
+        runs.append({"jobs": jobs, "students": chosen.students, "exercises": len(exercises)} | one)
+    return {"runs": runs}
+
+
+@contextmanager
+def made(students: int, exercises: Sequence[Exercise], choose: classes.Choose) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        classes.make(Path(folder), students, exercises, choose)
+        yield Path(folder)
+
+
+def found(names: str) -> list[Exercise]:
+    return [catalog.find(ROOT, name) for name in names.split(",")]
+
+
+def keep(out: Path | None, record: Mapping[str, Any]) -> None:
+    if out is not None:
+        out.write_text(json.dumps({"machine": machine()} | record, indent=2) + "\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--count", type=int, default=40, help="submissions, on GPUs")
+    parser.add_argument("--students", type=int, default=10)
+    parser.add_argument("--exercises")
+    parser.add_argument("--all", action="store_true", help="the whole course")
+    parser.add_argument("--scaling", type=lambda text: [int(n) for n in text.split(",")])
+    parser.add_argument("--not-hardened", action="store_true")
+    parser.add_argument("--out", type=Path)
+    chosen = parser.parse_args()
+    walls = ["--not-hardened"] if chosen.not_hardened else []
+    record = on_gpus(chosen, walls) if chosen.gpu else on_cores(chosen, walls)
+    keep(chosen.out, record)
+    for run in record["runs"]:
+        print(f"{run['kernels']} kernels in {run['grading_s']} s: {run['a_minute']} a minute")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

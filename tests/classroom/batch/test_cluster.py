@@ -1,0 +1,57 @@
+"""Clusters that cannot be had: each message says what is wrong and what to do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from messages import text_of
+
+from grader.classroom.batch import cluster
+from grader.model import CannotGrade, UsageError
+
+GOOD = 'system = "slurm"\njobs = 4\n\n[options]\ncores = 8\nmemory = "64GB"\n'
+
+
+def test_a_file_names_a_batch_system_and_its_options(tmp_path: Path):
+    file = tmp_path / "slurm.toml"
+    file.write_text(GOOD, encoding="utf-8")
+    assert cluster.read(file) == ("slurm", 4, {"cores": 8, "memory": "64GB"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "jobs = 4",
+        'system = "cray"',
+        'system = "slurm"\njobs = 0',
+        'system = "slurm"\nqueue = "gpu"',
+        "system: slurm",
+    ],
+    ids=["no file", "no system", "unknown", "no jobs", "unknown entry", "YAML"],
+)
+def test_a_file_that_describes_no_cluster_says_why(tmp_path: Path, text: str | None, snapshot):
+    file = tmp_path / "cluster.toml"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as raised:
+        cluster.read(file)
+    assert text_of(raised.value, tmp_path) == snapshot
+
+
+def test_without_dask_the_command_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch, snapshot):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(CannotGrade) as raised:
+        cluster.require_dask()
+    assert text_of(raised.value) == snapshot
+
+
+def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, snapshot):
+    monkeypatch.setattr(cluster, "START_S", 0.5)
+    with pytest.raises(CannotGrade) as raised, cluster.scheduler("tcp://127.0.0.1:1"):
+        pass
+    message, _, advice = text_of(raised.value).partition("\n")
+    assert message.startswith("The scheduler tcp://127.0.0.1:1 does not answer: ")
+    assert advice == snapshot

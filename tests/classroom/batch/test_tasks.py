@@ -1,0 +1,117 @@
+"""The functions of a worker: a class run says of a file what `check` says of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.classroom.batch import tasks
+from grader.course import Exercise, catalog
+from grader.grading import Options, Request, check
+from grader.machine import nvml
+from grader.model import Result, parse_result
+
+pytestmark = pytest.mark.slow
+
+COURSES = Path(__file__).parents[2] / "courses"
+EXERCISE = catalog.find(COURSES / "toy", "p01_double")
+CARDS = [nvml.Card(f"GPU-{letter}{number}", "H200", 1) for number, letter in enumerate("aab")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _end_judge() -> Iterator[None]:
+    yield
+    tasks.close()
+
+
+def graded(exercise: Exercise, kernel: Path, part: str = "whole", **fields: object) -> dict:
+    asked = {
+        "root": str(exercise.root),
+        "exercise": exercise.name,
+        "part": part,
+        "seed": 7,
+        "gpu": "",
+        "hardened": False,
+        "first": None,
+    }
+    return json.loads(tasks.grade(json.dumps(asked | fields), kernel.read_bytes()))
+
+
+def without_times(result: Result) -> Result:
+    """Leave out what differs from run to run, and the path, which the class run replaces."""
+    steps = tuple(step.model_copy(update={"duration_s": 0.0}) for step in result.steps)
+    kernel = result.kernel.model_copy(update={"path": ""})
+    changes = {"steps": steps, "kernel": kernel, "duration_s": 0.0, "started_at": ""}
+    text = result.model_copy(update=changes).model_dump_json(by_alias=True)
+    return parse_result(text.replace(f" --kernel {result.kernel.path}", ""))
+
+
+@pytest.mark.parametrize("name", ["kernel.py", "wrong_last.py"])
+def test_a_class_run_says_what_check_says(name: str):
+    kernel = EXERCISE.answers / name
+    options = Options(seed=7, device="cpu")
+    (checked,) = check.run([Request(EXERCISE, kernel, options)], lambda text: None)
+    said = graded(EXERCISE, kernel)
+    assert not said["measure"]
+    result = parse_result(json.dumps(said["result"]))
+    assert without_times(result) == without_times(checked)
+
+
+def test_a_judge_that_cannot_grade_is_a_fault_and_no_result():
+    said = graded(EXERCISE, EXERCISE.solution, root="/nowhere/at/all")
+    assert "result" not in said
+    assert said["fault"]
+
+
+def test_a_closed_judge_is_started_again():
+    tasks.close()
+    assert graded(EXERCISE, EXERCISE.solution)["result"]["status"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("visible", "found"),
+    [
+        (None, [0, 1, 2]),
+        ("", []),
+        ("2,0", [2, 0]),
+        ("GPU-b2", [2]),
+        ("GPU-b", [2]),
+        ("GPU-a", []),  # two begin so: CUDA refuses it, too
+        ("7", []),
+    ],
+)
+def test_a_worker_uses_the_gpus_that_it_may_see(
+    monkeypatch: pytest.MonkeyPatch, visible: str | None, found: list[int]
+):
+    monkeypatch.setattr(nvml, "cards", lambda: tuple(CARDS))
+    monkeypatch.setattr(tasks, "_visible", visible)
+    assert tasks._own_cards() == [CARDS[number] for number in found]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["kernel.py", "wrong_adds_x_twice.py"])
+def test_on_a_gpu_both_parts_say_what_check_says(name: str):
+    if not nvml.cards():
+        pytest.skip("there is no GPU here")
+    exercise = catalog.find(Path(__file__).parents[3], "01_vector_add")
+    kernel = exercise.answers / name
+    before, card = os.environ.get(tasks.VISIBLE), nvml.cards()[0]
+    try:
+        said = graded(exercise, kernel, "first", gpu=card.uuid)
+        if said["measure"]:
+            first = json.dumps(said["result"])
+            said = graded(exercise, kernel, "second", gpu=card.uuid, first=first)
+    finally:
+        tasks.close()
+        if before is None:
+            os.environ.pop(tasks.VISIBLE, None)
+    result = parse_result(json.dumps(said["result"]))
+    options = Options(seed=7, device="cuda")
+    (checked,) = check.run([Request(exercise, kernel, options)], lambda text: None)
+    shape = [(step.name, step.outcome, step.points) for step in checked.steps]
+    assert [(step.name, step.outcome, step.points) for step in result.steps] == shape
+    assert (result.status, result.points) == (checked.status, checked.points)

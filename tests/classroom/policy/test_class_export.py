@@ -1,0 +1,160 @@
+"""`grader export` of a graded class: final grades, and every deduction with its reason."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import class_runs
+import pytest
+import reported
+from class_runs import ADA, BOB, HANDED_IN, NOISY
+from cryptography.hazmat.primitives import serialization
+
+from grader import cli
+from grader.classroom import signing
+from grader.model.attempts import attempt_json
+
+pytestmark = pytest.mark.slow
+
+SMALL = Path(__file__).parents[2] / "courses" / "small"
+RULES = """
+name = "small"
+[grades]
+deadline = 2026-11-20T12:00:00Z
+[grades.late]
+percent = 25
+"""
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A course with a late policy, and its class run in the folder results."""
+    course = Path(shutil.copytree(SMALL, tmp_path / "course"))
+    (course / "course.toml").write_text(RULES)
+    monkeypatch.setenv("GRADER_COURSE", str(course))
+    monkeypatch.chdir(tmp_path)
+    class_runs.results(tmp_path / "results", class_runs.a_class())
+    return Path("results")
+
+
+def exported(*options: str, form: str = "csv-wide", code: int = 0) -> list[dict[str, str]]:
+    assert cli.main(["export", form, "results", "--out", "out.csv", *options]) == code
+    with open("out.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_student_of_the_roster_has_a_row_with_the_final_grades():
+    ada, bob, eve, grace = exported()
+    assert [ada["student"], ada["01_double"], ada["02_row_sum"], ada["total"]] == [
+        *("ada", "10", "0", "10")
+    ]
+    assert [bob["01_double"], bob["02_row_sum"], bob["total"]] == ["0", "7.5", "7.5"]
+    assert bob["deductions"] == "02_row_sum: -2.5 points: 23 h late (1 day begun): 25 % off"
+    assert [eve["total"], eve["notes"]] == ["0", "nothing was handed in"]
+    assert grace["student"] == "'=cmd"
+    assert [grace["01_double"], grace["02_row_sum"], grace["total"]] == ["", "0", ""]
+    assert grace["notes"] == (
+        f"no total: 01_double was not graded; 01_double: {NOISY}; 02_row_sum: kernel.py is a link"
+    )
+
+
+def test_long_rows_have_the_steps_and_the_grade_of_the_whole():
+    rows = exported(form="csv-long")
+    steps = [one for one in rows if one["student"] == "bob" and one["exercise"] == "02_row_sum"]
+    assert [one["step"] for one in steps] == [step.name for step in BOB[1].result.steps]
+    assert {(one["final"], one["deduction"], one["late_s"]) for one in steps} == {
+        ("7.5", "2.5", str(23 * 3600))
+    }
+    (lost,) = [one for one in rows if one["student"] == "eve" and one["exercise"] == "01_double"]
+    assert (lost["standing"], lost["final"], lost["step"]) == ("missing", "0", "")
+
+
+def test_an_instructor_s_changes_are_merged_and_what_cannot_be_is_left_out(capsys):
+    Path("mine.csv").write_text(
+        "login,exercise,points,comment\n"
+        "ada,02_row_sum,+1,nearly right\n"
+        "=cmd,01_double,8,graded by hand\n"
+        "mallory,01_double,10,\n"
+    )
+    ada, _, _, grace = exported("--manual", "mine.csv", code=1)
+    assert (ada["total"], grace["total"]) == ("11", "8")
+    assert ada["deductions"] == "02_row_sum: +1 point by the instructor; nearly right"
+    assert "mine.csv, line 4: the class has no student mallory" in capsys.readouterr().err
+
+
+def test_canvas_gets_the_final_grades_by_login_or_by_another_column_of_the_roster():
+    Path("book.csv").write_text(
+        "Student,ID,SIS Login ID,01_double (1),02_row_sum (2),Sum (3)\n"
+        "    Points Possible,,,10,10,100\n"
+        "Ada,7,S1,,,\nBob,8,BOB,,,\nEve,9,eve,,,\nGrace,10,=cmd,3,,\n"
+    )
+    options = ("--gradebook", "book.csv", "--total", "Sum")
+    with_points = exported(*options, form="canvas")
+    found = {row["Student"]: [*row.values()][3:] for row in with_points}
+    assert found["Ada"] == ["10", "0", "50"]
+    assert found["Bob"] == ["0", "7.5", "37.5"]
+    assert found["Eve"] == ["0", "0", "0"]
+    assert found["Grace"] == ["3", "0", ""], "a fault of ours changes no cell"
+
+
+def test_moodle_and_blackboard_get_the_final_grades():
+    rows = exported("--total", "Sum", form="moodle")
+    assert [[*row.values()] for row in rows] == [
+        ["'=cmd", "", "0", ""],
+        ["ada", "10", "0", "10"],
+        ["bob", "0", "7.5", "7.5"],
+        ["eve", "0", "0", "0"],
+    ]
+    Path("center.csv").write_text(
+        '"Username","02_row_sum [Total Pts: 20 Score] |7"\n"bob",""\n"S1",""\n"nobody",""\n'
+    )
+    filled = exported("--gradebook", "center.csv", form="blackboard")
+    assert [[*row.values()] for row in filled] == [["bob", "15"], ["S1", "0"]]
+
+
+def test_other_formats_have_the_attempts_that_count_and_say_that_nothing_is_deducted(capsys):
+    assert cli.main(["export", "attempt", "results", "--out", "a.jsonl"]) == 0
+    lines = Path("a.jsonl").read_text().splitlines()
+    assert lines == [attempt_json(one) for one in (*ADA, *BOB)]
+    assert "without deductions and changes" in capsys.readouterr().err
+
+
+def test_an_attempt_that_was_taken_back_has_no_points():
+    one = {"attempt": ADA[0].id, "reason": "Copied from Bob.", "by": "x", "at": HANDED_IN}
+    decided = {"schema": "grader/decisions/v1", "invalidated": [one]}
+    Path("decisions.json").write_text(json.dumps(decided))
+    ada, *_ = exported("--decisions", "decisions.json")
+    assert (ada["01_double"], ada["total"]) == ("0", "0")
+    taken = "01_double: -10 points by the instructor; taken back: Copied from …."
+    assert ada["deductions"] == taken
+
+
+def test_with_a_key_only_signed_points_count(results: Path):
+    """class.json itself is not signed: anybody could write points into it."""
+    key = reported.KEY.public_key()
+    Path("public.pem").write_bytes(
+        key.public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    )
+    lost = [one["total"] for one in exported("--trust", "public.pem", code=1)]
+    assert lost == ["", "", "0", ""]
+    for student, theirs in (("ada", ADA), ("bob", BOB)):
+        signed = attempt_json(signing.sign(theirs, reported.KEY))
+        (results / "attempts" / f"{student}.jsonl").write_text(f"{signed}\n")
+    assert [one["total"] for one in exported("--trust", "public.pem")] == ["10", "7.5", "0", ""]
+
+
+def test_a_class_of_another_course_is_refused(results: Path, capsys):
+    file = results / "class.json"
+    file.write_text(file.read_text().replace('"small"', '"other"'))
+    assert cli.main(["export", "csv-wide", "results"]) == 2
+    assert "of the course 'other'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["results", "x.jsonl"], ["x.jsonl", "--manual", "m.csv"]])
+def test_a_class_is_exported_alone_and_only_it_can_be_changed(arguments: list[str]):
+    assert cli.main(["export", "csv-wide", *arguments]) == 2
