@@ -122,6 +122,15 @@ def test_an_earlier_run_is_not_overwritten(graded):
     assert (folder / "out/class.json").read_bytes() == before
 
 
+def test_a_run_that_ends_before_it_has_workers_hides_nothing(graded):
+    folder, _ = graded
+    before = record(folder)
+    done = ran(*a_class(folder), "--resume", "--scheduler", "nowhere://x")
+    assert done.returncode == 3, done.stderr
+    assert record(folder).rows == before.rows
+    assert len(list((folder / "out/attempts").iterdir())) == 4
+
+
 def test_what_changed_is_graded_again_and_shown(graded, snapshot):
     # The last test that uses this class: it changes it.
     folder, _ = graded

@@ -95,8 +95,25 @@ def local(jobs: int | None) -> Iterator[Any]:
 @contextmanager
 def scheduler(address: str) -> Iterator[Any]:
     """Yield a client of the scheduler at an address. Raises CannotGrade."""
+    import asyncio
+
+    try:
+        asyncio.run(_reach(address))
+    except (OSError, ValueError) as error:
+        raise CannotGrade(
+            f"The scheduler {address} does not answer: {str(error)[:200]}.",
+            "See that it runs and that this machine reaches it; or leave out --scheduler.",
+        ) from None
     with _client(address) as client:
         yield client
+
+
+async def _reach(address: str) -> None:
+    """Connect once. A client that never connected would wait for minutes when it is closed."""
+    from distributed.comm import connect
+
+    comm = await connect(address, timeout=START_S)
+    await comm.close()
 
 
 @contextmanager
@@ -172,13 +189,7 @@ def _client(where: object) -> Iterator[Any]:
     from distributed import Client
 
     with _configured():
-        try:
-            client = Client(where, timeout=START_S, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise CannotGrade(
-                f"The scheduler {where} does not answer: {str(error)[:200]}.",
-                "See that it runs and that this machine reaches it; or leave out --scheduler.",
-            ) from None
+        client = Client(where, timeout=START_S, set_as_default=False)
         try:
             yield client
         finally:

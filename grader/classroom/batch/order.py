@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from grader.classroom import signing
 from grader.classroom.batch import cluster, collect, units
 from grader.classroom.batch.collect import Found, Plan
+from grader.classroom.batch.crew import Crew
 from grader.classroom.batch.run import Batch, Say, Watch
 from grader.classroom.batch.store import ORDER, Store
 from grader.classroom.intake.roster import read_roster
@@ -74,14 +75,14 @@ def grade_class(order: ClassOrder, say: Say, watch: Watch) -> ClassRun:
         plan = collect.plan(intake, exercises, course, rules, versions, order.hardened)
         for problem in (*plan.problems, *plan.strangers):
             say(problem)
-        found = Found()
-        _remember(order, exercises)
+        # An interruption before the workers are there must not hide what was graded before.
+        models = _models(order.out)
+        found = Found(store.known(plan.units, models))
+        _remember(order, exercises, models)
         write(plan, found, order, complete=False)
         complete = False
         try:
             with _workers(order) as client:
-                from grader.classroom.batch.crew import Crew
-
                 batch = Batch(
                     plan=plan,
                     root=order.root,
@@ -97,6 +98,7 @@ def grade_class(order: ClassOrder, say: Say, watch: Watch) -> ClassRun:
                     found=found,
                 )
                 batch.run()
+                _remember(order, exercises, batch.models)
             complete = True
         finally:
             run = write(plan, found, order, complete=complete)
@@ -162,15 +164,24 @@ def write(plan: Plan, found: Found, order: ClassOrder, complete: bool) -> ClassR
 # -- the order itself, for `grader regrade`
 
 
-def _remember(order: ClassOrder, exercises: Sequence[Exercise]) -> None:
+def _remember(order: ClassOrder, exercises: Sequence[Exercise], models: Sequence[str]) -> None:
     kept = {
         "submissions": str(order.submissions.resolve()),
         "roster": str(order.roster.resolve()),
         "exercises": [exercise.name for exercise in exercises],
         "device": order.device,
         "hardened": order.hardened,
+        "models": list(models),
     }
     write_file(order.out / ORDER, json.dumps(kept, indent=1) + "\n")
+
+
+def _models(out: Path) -> list[str]:
+    """Return the models of the GPUs that graded last, `cpu` for none; empty if nothing did."""
+    try:
+        return [str(model) for model in json.loads((out / ORDER).read_bytes())["models"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def remembered(out: Path, root: Path) -> ClassOrder:

@@ -100,6 +100,7 @@ class Batch:
         self._seen: set[str] = set()
         self._cached = 0
         self._on_gpu = False
+        self.models: tuple[str, ...] = ()  # of the GPUs that grade
         self._units = self.plan.units
         self._last: deque[str] = deque(maxlen=MOST_SHOWN)
         self._said: Counter[str] = Counter()  # reasons
@@ -115,8 +116,9 @@ class Batch:
         """
         probes = self._first_probes()
         self._on_gpu = self._uses_gpu(probes)
-        models = sorted({c.model for one in probes for c in one.cards} if self._on_gpu else {"cpu"})
-        self._take_from_store(models)
+        cards = {card.model for one in probes for card in one.cards}
+        self.models = tuple(sorted(cards if self._on_gpu else {"cpu"}))
+        self._take_from_store()
         todo = [one for one in self._in_order() if self._is_due(one)]
         self._work = {one: _Work(self._units[one], units.new_seed()) for one in todo}
         self._schedule = Schedule(todo)
@@ -152,10 +154,10 @@ class Batch:
         known = self._units
         return sorted(known, key=lambda one: (-place[known[one].exercise.name], one))
 
-    def _take_from_store(self, models: Sequence[str]) -> None:
-        for name, unit in self._units.items():
-            if (known := self.store.find(unit, models)) is not None:
-                self.found.results[name] = known
+    def _take_from_store(self) -> None:
+        """Know the results of these GPU models, and no others: one of a CPU is none of a GPU."""
+        self.found.results.clear()
+        self.found.results |= self.store.known(self._units, self.models)
         self._cached = sum(not self._is_due(one) for one in self._units)
         if self._cached:
             self._tell(f"{self._cached} of {len(self._units)} kernels are not graded now")

@@ -141,6 +141,13 @@ class Store:
                 continue
         return None
 
+    def known(
+        self, all_units: Mapping[str, Unit], models: Sequence[str]
+    ) -> dict[str, tuple[str, Result]]:
+        """Return what `find` finds, of many units by their ids."""
+        found = {name: self.find(unit, models) for name, unit in all_units.items()}
+        return {name: result for name, result in found.items() if result is not None}
+
     def keep(self, unit: Unit, model: str, result: Result) -> str:
         """Write a result, and return its key once it is on the disk."""
         key = unit.key(model)

@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from grader.classroom import signing
 from grader.classroom.batch import collect
+from grader.classroom.batch import order as orders
 from grader.classroom.batch.collect import Found, Plan
 from grader.classroom.batch.order import ClassOrder, write
 from grader.classroom.batch.store import Store
@@ -64,6 +65,27 @@ def test_signed_attempts_are_those_of_the_key(tmp_path: Path):
     attempts = list(map(Attempt.model_validate_json, signing.lines(signed, trusted)))
     assert [one.result.exercise for one in attempts] == ["p01_copy", "01_double"]
     assert {one.student for one in attempts} == {"ada"}
+
+
+@pytest.mark.parametrize(
+    ("students", "names", "chosen"),
+    [
+        ((), ["p01_copy", "01_double"], 2),
+        ((" ADA",), ["p01_copy"], 1),
+        (("ada",), ["01_double"], 1),
+        (("bob",), ["p01_copy", "01_double"], 0),
+    ],
+)
+def test_chosen_students_and_exercises_are_graded_now(
+    tmp_path: Path, students: tuple[str, ...], names: list[str], chosen: int
+):
+    files: Handed = {f"{PLACE}/kernel.py": b"a\n", "exercises/01_double/kernel.py": b"a\n"}
+    made = plan(handed_in(tmp_path / "ada", files))
+    exercises = tuple(one for one in EXERCISES if one.name in names)
+    order = ClassOrder(tmp_path, tmp_path, tmp_path / "out", exercises, students)
+    found = {made.units[one].exercise.name for one in orders._chosen(order, made)}
+    assert len(found) == chosen
+    assert found <= set(names)
 
 
 def handed_in(folder: Path, files: Handed) -> HandedIn:

@@ -263,6 +263,13 @@ def test_a_result_of_one_gpu_model_is_none_of_another(batch):
     assert len(crew.began) == len(other.began) == 1
 
 
+def test_a_result_of_a_cpu_does_not_stand_for_one_of_a_gpu(batch):
+    batch({"ada": "a = 1\n"}, Made(lambda worker, job: answer(result())))
+    crew = Made(lambda worker, job: answer(fault="no memory"), gpus=[H200])
+    record, _ = batch({"ada": "a = 1\n"}, crew)
+    assert cells(record)["ada"].standing == "not_graded"
+
+
 def test_where_a_gpu_is_asked_for_and_none_is_there_nothing_is_graded(batch):
     crew = Made(lambda worker, job: answer(result()))
     _, said = batch({"ada": "a = 1\n"}, crew, device="cuda")
