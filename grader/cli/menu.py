@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 
-from grader.model import UsageError
+from grader.model import GraderError, UsageError
 
 LEARNERS = "For learners"
 AUTHORS = "For authors of exercises"
@@ -27,11 +28,40 @@ INSTEAD = {
 }
 
 
+def _settled(params: list[Any]) -> list[Any]:
+    """Make flags that nobody gave False: for None typer imports pydantic, a quarter of a command.
+
+    Those are its own, such as --help.
+    """
+    for param in params:
+        if getattr(param, "is_flag", False) and param.default is None:
+            param.default = False
+    return params
+
+
+def _exercise_of(query: str) -> str:
+    from grader.course import catalog
+
+    try:
+        return catalog.find_entry(catalog.find_root(), query).name
+    except GraderError:
+        return ""
+
+
 class Menu(TyperGroup):
     """The commands by panel, as plain text: `--help` must answer at once, and rich takes a while.
 
     A command's panel is its `rich_help_panel`.
     """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _settled(super().get_params(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            _settled(command.get_params(ctx))
+        return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         panels: dict[str, list[tuple[str, str]]] = {}
@@ -46,10 +76,29 @@ class Menu(TyperGroup):
             with formatter.section(panel):
                 formatter.write_dl([(f"{name:<{widest}}", text) for name, text in rows])
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if error.message or error.param is None or error.ctx is None:
+                raise  # its text says what is wrong
+            word = error.param.metavar or error.param.name
+            path = error.ctx.command_path
+            raise UsageError(
+                f"`{path}` needs {word}.",
+                f"`{path} --help` says more"
+                + ("; `grader list` names the exercises." if word == "NAME" else "."),
+            ) from None
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
         if name in self.commands or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
+        if meant := _exercise_of(name):
+            raise UsageError(
+                f"{name!r} is an exercise, not a command.",
+                f"`grader check {meant}` grades it, `grader watch {meant}` starts the loop at it.",
+            )
         close = difflib.get_close_matches(name, self.commands, n=1)
         other = f"Did you mean `grader {close[0]}`?" if close else "`grader --help` lists them all."
         meant = f"{INSTEAD[name]}." if name in INSTEAD else other

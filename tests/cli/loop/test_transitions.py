@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from loops import LOADED, after, begun, result
+from reported import ended, step
 
-from grader.cli.loop import state, transitions
+from grader.cli.loop import keys, state, transitions
 from grader.cli.loop.state import (
     Choose,
     Grade,
@@ -23,7 +24,7 @@ from grader.cli.loop.state import (
     Why,
 )
 from grader.cli.loop.transitions import RESTARTED
-from grader.model.outcomes import Status
+from grader.model.outcomes import Outcome, Status
 
 
 @pytest.fixture
@@ -43,6 +44,12 @@ def graded(number: int, name: str, status: Status, digest: str = "a") -> partial
 
 def over(number: int, error: str = "", crash: bool = False) -> partial[state.Change]:
     return partial(transitions.over, number=number, error=error, crash=crash)
+
+
+def no_gpu(number: int) -> partial[state.Change]:
+    return partial(
+        transitions.over, number=number, error="There is no GPU.", advice="Look for one."
+    )
 
 
 def test_a_loop_begins_at_the_first_unfinished_exercise(loop: Loop):
@@ -154,3 +161,31 @@ def test_reports_and_pages_give_way_to_another_exercise(loop: Loop):
         replace(loop, view=View.LIST, asking=True), partial(transitions.arrive, name="01_double")
     )
     assert (loop.view, loop.asking) == (View.REPORT, False)
+
+
+def test_without_a_gpu_a_measurement_of_speed_leaves_the_verdict(loop: Loop):
+    loop, _ = after(loop, saved("a"), graded(1, "p01_copy", Status.PASS), over(1))
+    loop, _ = after(loop, keys.speed, no_gpu(2))
+    assert (loop.run, loop.note) == (None, "There is no GPU. Look for one.")
+    assert loop.answers["p01_copy"].result.status is Status.PASS
+    assert after(loop, saved("a"))[1] == [], "the file is graded as it is"
+
+
+def test_a_speed_that_cannot_be_graded_leaves_the_verdict_too(loop: Loop):
+    """A judge without a GPU ends with a result, whose last step says why."""
+    loop, _ = after(loop, saved("a"), graded(1, "p01_copy", Status.PASS), over(1))
+    unmeasured = step("speed", Outcome.CANNOT_GRADE, summary="needs a CUDA GPU: there is none")
+    whole = ended(Status.CANNOT_GRADE, LOADED, unmeasured)
+    late = partial(transitions.graded, number=2, result=whole, waited_s=1.0)
+    loop, deeds = after(loop, keys.speed, late, over(2))
+    assert not [one for one in deeds if isinstance(one, Remember)]
+    assert (loop.run, loop.note) == (None, "Speed needs a CUDA GPU: there is none.")
+    assert loop.answers["p01_copy"].result.status is Status.PASS
+
+
+def test_a_save_closes_what_hides_its_answer_and_a_lesson_stays(loop: Loop):
+    for view in View:
+        page = state.Page(view, "", "")
+        shown, _ = after(replace(loop, view=view, page=page), saved("a"))
+        kept = view in (View.LESSON, View.DIFF, View.REPORT)
+        assert shown.view is (view if kept else View.REPORT)
