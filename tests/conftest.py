@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +69,19 @@ def _forked_processes(request: pytest.FixtureRequest) -> Iterator[None]:
     warm.use(not cold and not any(path.is_relative_to(place) for place in COLD))
     yield
     warm.use(warm=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect garbage neither while 16,000 tests are made, nor ever among them.
+
+    Nothing of them is garbage, and looking took a fourth of the time that they take to be made.
+    """
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

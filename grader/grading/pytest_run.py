@@ -26,6 +26,8 @@ def run(gradings: plugin.Gradings, exercise: Exercise) -> tuple[pytest.ExitCode 
                 *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"),
                 # This plugin collects garbage twice at the end, longer than all the rest takes.
                 *("-p", "no:unraisableexception"),
+                # This one puts handlers on the root logger, and off, three times a test.
+                *("-p", "no:logging"),
                 *("--import-mode=importlib", "-q", f"--hypothesis-seed={seed}"),
                 "--continue-on-collection-errors",
                 str(exercise.folder / "spec.py"),
