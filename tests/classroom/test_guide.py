@@ -8,10 +8,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 pytestmark = pytest.mark.slow
 
@@ -53,13 +53,11 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def follow(script: str, course: Path) -> None:
     """Run the lines of a block as a reader would, with `grader` being the one that is tested."""
-    folder = course.parent / "bin"
-    folder.mkdir(exist_ok=True)
-    command = folder / "grader"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m grader.cli "$@"\n')
-    command.chmod(0o755)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB", "GITLAB"))}
-    environment |= {"PATH": f"{folder}:{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": ""}
+    environment |= {
+        "PATH": f"{warm.path_of_grader()}:{os.environ['PATH']}",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
     done = subprocess.run(
         ["bash", "-eu", "-o", "pipefail", "-c", script],
         cwd=course,
