@@ -67,6 +67,16 @@ def path_of_grader() -> Path:
     return folder
 
 
+def for_another_process() -> str:
+    """Return code by which another program has its processes forked as this one has."""
+    if subprocess.Popen is COLD:
+        return ""
+    return (
+        f"import pathlib, sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import warm\n"
+        f"warm._folder = pathlib.Path({str(_sockets())!r}); warm.use(True); del sys.path[0]"
+    )
+
+
 class Popen(COLD):
     """A process that another one forked for us, and whose wait status it sends."""
 

@@ -156,7 +156,7 @@ def _passages(path: Path, root: Path) -> tuple[Passage, ...]:
 
 @cache  # each release of a course, whatever it holds, has the same solutions
 def _passages_in(source: str, path: Path, place: str) -> tuple[Passage, ...]:
-    """Return the revealing lines and pairs of a solution's marked regions. Raises BrokenExercise."""
+    """Return the lines and pairs of marked regions that reveal something. Raises BrokenExercise."""
     # Raises where markers are missing or wrong.
     stubs.make_stub(source, path.parent.name, str(path))
     return tuple(_revealing(source, path, place))
