@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,7 +50,7 @@ COLD = tuple(
         *("trust/test_bad_input.py", "trust/test_cheats.py", "trust/test_fuzz.py"),
         *("trust/test_cheats_between_entries.py", "trust/test_cheats_between_runs.py"),
         *("trust/test_walls_of_devices.py",),
-        *("grading/test_judge.py", "grading/test_check.py", "classroom/test_workflows.py"),
+        *("grading/test_judge.py", "grading/test_check.py"),
         *("speed/test_clock.py", "backends/triton/test_compile_ttir.py"),
     )
 )
@@ -68,6 +69,19 @@ def _forked_processes(request: pytest.FixtureRequest) -> Iterator[None]:
     warm.use(not cold and not any(path.is_relative_to(place) for place in COLD))
     yield
     warm.use(warm=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect garbage neither while 16,000 tests are made, nor ever among them.
+
+    Nothing of them is garbage, and looking took a fourth of the time that they take to be made.
+    """
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import warm
+
 from grader.course import catalog
 
 ROOT = Path(__file__).parents[1]
@@ -69,8 +71,9 @@ def learners_copy(folder: Path) -> Path:
 
 def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
     """Run a command as a reader would, on a terminal of 80 columns and without a GPU."""
+    places = warm.path_of_grader(), Path(sys.executable).parent
     environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join(map(str, (*places, os.environ["PATH"]))),
         "CUDA_VISIBLE_DEVICES": "",
         "COLUMNS": "80",
         "PYTHONIOENCODING": "utf-8",

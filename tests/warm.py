@@ -40,6 +40,7 @@ COLD = subprocess.Popen
 # Simulated, these workers have no torch before a kernel file imports it, and start as ever.
 WITHOUT_TORCH = ("numba", "cpu")
 
+FORK = "--fork"  # begins the command line of a process that forks
 KINDS = ("judge", "worker")  # a command is forked by what forks judges
 
 _folder: Path | None = None  # of the sockets of the two processes that fork, once they run
@@ -50,6 +51,30 @@ _starts = threading.Lock()  # tests grade in threads
 def use(warm: bool) -> None:
     """Have processes of the grader forked from now on, or started as users do."""
     subprocess.Popen = Popen if warm else COLD  # type: ignore[misc]
+
+
+def path_of_grader() -> Path:
+    """Return a folder for the PATH of a shell. Its `grader` is forked while other commands are."""
+    if subprocess.Popen is COLD:
+        return Path(sys.executable).parent
+    folder = _sockets() / "bin"
+    if not folder.exists():
+        folder.mkdir()
+        (folder / "grader").write_text(
+            f'#!/bin/sh\nexec "{sys.executable}" -I "{__file__}" "{folder.parent}/judge" "$@"\n'
+        )
+        (folder / "grader").chmod(0o755)
+    return folder
+
+
+def for_another_process() -> str:
+    """Return code by which another program has its processes forked as this one has."""
+    if subprocess.Popen is COLD:
+        return ""
+    return (
+        f"import pathlib, sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import warm\n"
+        f"warm._folder = pathlib.Path({str(_sockets())!r}); warm.use(True); del sys.path[0]"
+    )
 
 
 class Popen(COLD):
@@ -142,7 +167,7 @@ def _started(folder: Path) -> list[subprocess.Popen[bytes]]:
     # Two programs and not one: a worker looks for the judge's command line among all others'.
     forkers = [
         COLD(
-            [sys.executable, "-I", __file__, str(folder / kind), str(begun)],
+            [sys.executable, "-I", __file__, FORK, str(folder / kind), str(begun)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             pass_fds=[begun],
@@ -163,6 +188,28 @@ def _end(forkers: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
         one.stdin.close()
         one.wait()
     shutil.rmtree(folder)
+
+
+# -- `grader` in a shell
+
+
+def _as_grader(path: str, words: Sequence[str]) -> NoReturn:
+    """Have a command forked with our streams, and end as it does."""
+    message = {
+        "argv": [sys.executable, "-I", "-m", COMMAND, *words],
+        "folder": os.getcwd(),
+        "variables": dict(os.environ),
+        "blocked": [],
+        "numbers": [0, 1, 2],
+        "session": False,
+        "group": -1,
+    }
+    asked = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    asked.connect(path)
+    socket.send_fds(asked, [json.dumps(message).encode()], [0, 1, 2])
+    asked.recv(64)  # its number
+    code = os.waitstatus_to_exitcode(int(asked.recv(64) or signal.SIGKILL))
+    os._exit(code if code >= 0 else 128 - code)
 
 
 # -- the processes that fork
@@ -298,4 +345,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    if sys.argv[1] == FORK:
+        main(Path(sys.argv[2]), int(sys.argv[3]))
+    else:
+        _as_grader(sys.argv[1], sys.argv[2:])

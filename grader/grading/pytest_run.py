@@ -21,9 +21,13 @@ def run(gradings: plugin.Gradings, exercise: Exercise) -> tuple[pytest.ExitCode 
         code = pytest.main(
             [
                 *("-c", os.devnull, "--rootdir", str(exercise.folder), "--noconftest"),
+                # Else each folder above is listed too, down from the root of the file system.
+                *("--confcutdir", str(exercise.folder)),
                 *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"),
                 # This plugin collects garbage twice at the end, longer than all the rest takes.
                 *("-p", "no:unraisableexception"),
+                # This one puts handlers on the root logger, and off, three times a test.
+                *("-p", "no:logging"),
                 *("--import-mode=importlib", "-q", f"--hypothesis-seed={seed}"),
                 "--continue-on-collection-errors",
                 str(exercise.folder / "spec.py"),

@@ -126,6 +126,7 @@ def test_text_beyond_ascii_does_not_shift_a_change():
     assert changes("drop_operand", "def f():\n    a = 'é' + b  # ×\n")[0] == "a = ('é')  # ×"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 def test_a_mutant_parses_and_changes_only_its_place(exercise: catalog.Exercise):
     source = exercise.solution.read_text()

@@ -71,6 +71,7 @@ def test_a_declaration_that_fits_no_mutant_is_refused(tmp_path: Path, text: str,
         assigned(tmp_path, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", catalog.exercises(ROOT), ids=lambda e: e.name)
 def test_the_course_s_declarations_fit_its_solutions(exercise: catalog.Exercise):
     made = mutants.make(exercise.solution.read_text())

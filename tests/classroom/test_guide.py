@@ -8,11 +8,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import odd_class
 import pytest
+import warm
 
 pytestmark = pytest.mark.slow
 
@@ -68,13 +68,11 @@ def hand_in_again(folder: Path) -> None:
 
 def follow(script: str, course: Path) -> None:
     """Run the lines of a block as a reader would, with `grader` being the one that is tested."""
-    folder = course.parent / "bin"
-    folder.mkdir(exist_ok=True)
-    command = folder / "grader"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m grader.cli "$@"\n')
-    command.chmod(0o755)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB", "GITLAB"))}
-    environment |= {"PATH": f"{folder}:{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": ""}
+    environment |= {
+        "PATH": f"{warm.path_of_grader()}:{os.environ['PATH']}",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
     done = subprocess.run(
         ["bash", "-eu", "-o", "pipefail", "-c", script],
         cwd=course,

@@ -66,6 +66,7 @@ def test_the_folder_holds_what_a_learner_needs_and_no_solution(folder: Path, cou
     assert proof.leaks(everything, secret) == []
 
 
+@pytest.mark.slow
 def test_this_course_s_folder_holds_no_line_of_a_solution(tmp_path: Path):
     made = learners_folder.make(REPOSITORY, tmp_path / "out")
     assert {one.name for one in made.exercises} == {

@@ -263,6 +263,7 @@ def test_help_has_a_panel_for_each_reader(said, capsys):
 # -- completion
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.parametrize(
     ("words", "names"),

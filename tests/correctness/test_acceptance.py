@@ -77,6 +77,7 @@ def torch_in_float32(spec: Spec, case: Case, inputs: Inputs, expected: Expected)
 # -- honest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [correctly_rounded, torch_in_float32])
 @pytest.mark.parametrize("name", SPECS)
 def test_honest_answers_pass_on_drawn_cases(name: str, answer: Answer):
@@ -88,6 +89,7 @@ def test_honest_answers_pass_on_drawn_cases(name: str, answer: Answer):
     holds()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [correctly_rounded, torch_in_float32])
 @pytest.mark.parametrize("name", SPECS)
 def test_honest_answers_pass_on_every_edge(name: str, answer: Answer):
@@ -288,6 +290,7 @@ def shape_of(spec: Spec, columns: int) -> tuple[int, ...]:
 SIZES = [(4, 2), (4, 127), (4, 1025), (4, 20_011)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [shape[1] for shape in SIZES])
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", SPECS)

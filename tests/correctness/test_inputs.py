@@ -263,6 +263,7 @@ def test_a_factor_is_drawn_over_all_that_the_contract_allows():
 # -- the scored case, here drawn on the CPU
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", with_step(catalog.parts(ROOT), "speed"), ids=lambda e: e.name)
 def test_the_scored_case_is_drawn_in_place_and_finite(exercise: catalog.Exercise):
     case = scored_case(exercise.spec, 3)
@@ -395,6 +396,7 @@ def test_plain_numbers_stay_within_the_extreme(case: Case, extreme: float, draw:
         assert largest <= extreme * (1 + torch.finfo(DTYPES[case.dtype]).eps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPECS)
 def test_what_is_right_is_right_for_plain_numbers(name: str):
     """Plain numbers explain a failure, so the reference must hold for them."""

@@ -47,6 +47,7 @@ def allowed(case: Case, spec: Spec, largest: tuple[int, ...], most: int) -> bool
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_gpu", [False, True])
 @pytest.mark.parametrize("spec", [e.spec for e in EXERCISES], ids=[e.name for e in EXERCISES])
 def test_every_case_is_one_that_the_spec_allows(spec: Spec, on_gpu: bool):

@@ -347,6 +347,8 @@ def test_what_an_exercises_tests_import_is_not_the_nexts(tmp_path: Path):
         tests = tmp_path / one.tests.relative_to(ROOT)
         tests.write_text(HELPED)
         tests.with_name("helper.py").write_text("")
+        # pytest would take it for a package, and import it.
+        (tmp_path / one.folder.parent.relative_to(ROOT) / "__init__.py").write_text("raise OSError")
     made = [catalog.find(tmp_path, name) for name in ("p01_map", "p02_zip")]
     requests = [check.Request(one, one.solution, Options(device="cpu")) for one in made]
     results = check.run(requests, lambda text: None)

@@ -122,7 +122,8 @@ def test_what_sets_up_is_sound(line: str):
 
 
 def test_ci_runs_the_test_command_of_readme():
-    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    ci = [line.strip() for line in lines]
     assert {"make lint", "make test", "make verify MUTANTS=1"} <= set(ci)
     assert run(ROOT, "bash -n .ci/run").returncode == 0
 

@@ -68,6 +68,30 @@ def test_streams_and_exit_codes_are_the_same(words: tuple[str, ...]):
     assert forked.returncode == started.returncode
 
 
+@pytest.mark.parametrize(
+    "line", ["grader list", "grader check nothing", "cd docs && grader show t01"]
+)
+def test_a_shell_finds_a_grader_that_does_the_same(line: str):
+    printed = []
+    for warmly in (True, False):
+        warm.use(warmly)
+        path = f"{warm.path_of_grader()}{os.pathsep}{os.environ['PATH']}"
+        printed.append(done(warmly, "bash", "-c", line, PATH=path))
+    forked, started = ((one.stdout, one.stderr, one.returncode) for one in printed)
+    assert forked == started
+    assert forked[0] or forked[1]
+
+
+def test_code_for_another_process_has_it_fork_likewise():
+    warm.use(warm=True)
+    code = f"{warm.for_another_process()}\n" + (
+        "import subprocess, sys\n"
+        "with subprocess.Popen([sys.executable, '-m', 'grader.cli', 'show', 'nothing']) as one:\n"
+        "    print(type(one).__module__, one.wait())"
+    )
+    assert done(True, sys.executable, "-c", code).stdout == "warm 2\n"
+
+
 def test_a_process_that_a_signal_ended_says_so():
     warm.use(warm=True)
     with subprocess.Popen(CHECK, cwd=ROOT, stderr=subprocess.PIPE) as process:

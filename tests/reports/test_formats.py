@@ -129,6 +129,7 @@ few = settings(max_examples=40)  # an example has dozens of texts
 PRINTED = sorted(set(FORMATS) - {"github"})  # whose lines are commands on purpose
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRINTED)
 @few
 @given(found=classes)

@@ -94,6 +94,7 @@ def do_all(spec: Spec, arena: object, calls: Sequence[Call]) -> None:
     Pretender(spec, right_answer, arena).call(calls)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPECS)
 def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
     spec = small(SPECS[name])
@@ -202,6 +203,7 @@ def test_slots_are_untouched_until_somebody_writes_to_them(name: str):
         assert not contents.untouched()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPECS)
 def test_a_slot_that_serves_as_a_notebook_is_touched(name: str):
     """An output, or an input, that holds a shorter form of what was read before the clock."""
@@ -409,6 +411,7 @@ def test_the_spare_call_can_be_made_and_touches_no_slot(name: str):
 
 # The second factor of 03_product is as large in a call of few rows. A copy gains nothing there:
 # what limits that kernel is arithmetic.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SPECS.keys() - {"03_product"}))
 def test_what_the_spare_call_lies_in_is_too_small_for_a_copy_of_anything(name: str):
     """Nobody looks at it: in a whole slot a kernel could keep a sixteenth of its inputs."""

@@ -24,6 +24,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -149,12 +150,19 @@ def _unpacked(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
         ) from None
 
 
-def _passages(path: Path, root: Path) -> Iterator[Passage]:
-    """Yield the revealing lines and pairs of a solution's marked regions. Raises BrokenExercise."""
-    place = path.relative_to(root).as_posix()
-    source = text_of(path)
+def _passages(path: Path, root: Path) -> tuple[Passage, ...]:
+    return _passages_in(text_of(path), path, path.relative_to(root).as_posix())
+
+
+@cache  # each release of a course, whatever it holds, has the same solutions
+def _passages_in(source: str, path: Path, place: str) -> tuple[Passage, ...]:
+    """Return the lines and pairs of marked regions that reveal something. Raises BrokenExercise."""
     # Raises where markers are missing or wrong.
     stubs.make_stub(source, path.parent.name, str(path))
+    return tuple(_revealing(source, path, place))
+
+
+def _revealing(source: str, path: Path, place: str) -> Iterator[Passage]:
     code = without_comments(source)
     for region in stubs.regions(source, str(path)):
         numbers = [n for n in range(region.first + 1, region.last) if code[n - 1].strip()]

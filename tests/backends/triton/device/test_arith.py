@@ -85,6 +85,7 @@ def pairs(draw: Any) -> tuple[int, int, int]:
     return bits, draw(number), draw(number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIGNED)
 @given(pairs())
 @example((32, -(1 << 31), -1))
@@ -257,6 +258,7 @@ def saturated(number: float, bits: int, *, is_unsigned: bool, nan: int) -> int:
 EDGES = [0.0, -0.5, 0.99, 2.0**15, 2.0**16, 2.0**31, 2.0**32, 2.0**63, 2.0**64, math.inf, math.nan]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", INTEGERS)
 @pytest.mark.parametrize("dtype", FLOATS)
 @given(st.floats(width=32) | st.sampled_from([*EDGES, *(-each for each in EDGES)]))

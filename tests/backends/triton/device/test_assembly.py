@@ -173,6 +173,7 @@ def two_results(x_ptr, y_ptr, BLOCK: tl.constexpr):
     tl.store(y_ptr + i, total * 10 + difference)
 
 
+@pytest.mark.slow
 def test_a_kernel_has_two_results_of_assembly(gpu: Gpu) -> None:
     x = torch.randn(16)
     y = torch.empty(16)

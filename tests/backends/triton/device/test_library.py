@@ -295,6 +295,7 @@ def kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     tl.store(out_ptr + i, tl.where(language.isnan(y), -1.0, y) + language.ffs(i))
 
 
+@pytest.mark.slow
 def test_a_kernel_calls_the_library(gpu: Gpu) -> None:
     x = torch.rand(16)
     x[3] = math.nan

@@ -115,6 +115,7 @@ def test_a_wait_with_an_end_is_no_deadlock(gpu: Gpu) -> None:
     assert out.item() == 50
 
 
+@pytest.mark.slow
 def test_joining_shapes_imports_no_sympy():
     """torch.broadcast_shapes imports it, which takes each forked device half a second."""
     code = (
