@@ -252,7 +252,8 @@ def list_exercises(
     if as_map:
         say.show(contract.map_of(course_map(exercises), say.width()))
         return
-    say.show(contract.course_list(exercises, standing.remembered(exercises[0].root)))
+    known = standing.remembered(exercises[0].root)
+    say.show(contract.course_list(exercises, known, say.width()))
     for exercise in exercises:
         _ = points_of(exercise.any_spec)  # a broken spec raises, after the table shows the others
 

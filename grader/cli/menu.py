@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 
-from grader.model import UsageError
+from grader.model import GraderError, UsageError
 
 LEARNERS = "For learners"
 AUTHORS = "For authors of exercises"
@@ -26,6 +27,15 @@ INSTEAD = {
     "hints": "`grader hint NAME` shows the next hint",
     "restart": "`grader reset NAME` begins an exercise again",
 }
+
+
+def _exercise_of(query: str) -> str:
+    from grader.course import catalog
+
+    try:
+        return catalog.find_entry(catalog.find_root(), query).name
+    except GraderError:
+        return ""
 
 
 class Menu(TyperGroup):
@@ -47,10 +57,29 @@ class Menu(TyperGroup):
             with formatter.section(panel):
                 formatter.write_dl([(f"{name:<{widest}}", text) for name, text in rows])
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if error.message or error.param is None or error.ctx is None:
+                raise  # its text says what is wrong
+            word = error.param.metavar or error.param.name
+            path = error.ctx.command_path
+            raise UsageError(
+                f"`{path}` needs {word}.",
+                f"`{path} --help` says more"
+                + ("; `grader list` names the exercises." if word == "NAME" else "."),
+            ) from None
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
         if name in self.commands or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
+        if meant := _exercise_of(name):
+            raise UsageError(
+                f"{name!r} is an exercise, not a command.",
+                f"`grader check {meant}` grades it, `grader watch {meant}` starts the loop at it.",
+            )
         close = difflib.get_close_matches(name, self.commands, n=1)
         other = f"Did you mean `grader {close[0]}`?" if close else "`grader --help` lists them all."
         meant = f"{INSTEAD[name]}." if name in INSTEAD else other

@@ -103,7 +103,7 @@ def init(
     if not made.in_git:
         say.message("note: there is no git here, so nothing keeps the history of your kernels")
     there = "" if out.resolve() == Path.cwd() else f"`cd {out}`, then "
-    say.show_text(f"next: {there}`grader next`")
+    say.show_text(f"next: {there}`grader`, which checks each save")
 
 
 def update(

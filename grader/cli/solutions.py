@@ -183,10 +183,10 @@ def _from_course(exercise: Exercise, file: str | None) -> tuple[Shown, Policy]:
     from grader.classroom.publish import folder, models
     from grader.classroom.publish.further import further
     from grader.classroom.publish.sources import text_of
-    from grader.course import settings
+    from grader.course import settings, with_solution
 
     policy = settings.read(exercise.root).solutions
-    exercise = _with_solution(exercise)
+    exercise = with_solution(exercise)
     if not exercise.solution.is_file():
         raise UsageError(
             f"This course holds no solution of {exercise.name}.",
@@ -203,19 +203,6 @@ def _from_course(exercise: Exercise, file: str | None) -> tuple[Shown, Policy]:
         raise folder.no_such_file(exercise.name, file, list(others))
     one = others[file]
     return Shown(exercise.name, title, one.source, one.text if one.own else "", file=file), policy
-
-
-def _with_solution(exercise: Exercise) -> Exercise:
-    """Return the exercise as the installation carries it, for a folder that `grader init` made."""
-    from grader.course import installed_course, settings
-
-    root = installed_course()
-    if exercise.solution.is_file() or root is None:
-        return exercise
-    if settings.read(root).name != settings.read(exercise.root).name:
-        return exercise
-    known = {one.name: one for one in catalog.exercises(root)}
-    return known.get(exercise.name, exercise)
 
 
 def _from_folder(source: Path, name: str, file: str | None) -> tuple[Shown, Policy]:

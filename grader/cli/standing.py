@@ -30,7 +30,7 @@ def status() -> None:
     exercises, progress = _read()
     from grader.reports import standing
 
-    say.show(standing.status(exercises, progress))
+    say.show(standing.status(exercises, progress, say.width()))
 
 
 def hint(

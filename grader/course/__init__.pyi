@@ -24,6 +24,7 @@ from .history import History as History
 from .installed import INSTALLED_COURSE as INSTALLED_COURSE
 from .installed import installed_course as installed_course
 from .installed import require_installed_course as require_installed_course
+from .installed import with_solution as with_solution
 from .manifest import Manifest as Manifest
 from .manifest import ReleasedFile as ReleasedFile
 from .manifest import digest as digest

@@ -6,10 +6,12 @@ top. The wheel in a class's release has none.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import grader
-from grader.course.catalog import SHELVES
+from grader.course import settings
+from grader.course.catalog import SHELVES, Exercise, exercises
 from grader.model import UsageError
 
 INSTALLED_COURSE = Path(__file__).with_name("installed")
@@ -32,3 +34,19 @@ def require_installed_course() -> Path:
             "that your instructor gave you.",
         )
     return folder
+
+
+def with_solution(exercise: Exercise) -> Exercise:
+    """Return the exercise as the installation carries it, for a folder that `grader init` made.
+
+    One with a solution beside it, or of another course, is returned as it is.
+    """
+    root = installed_course()
+    if exercise.solution.is_file() or root is None:
+        return exercise
+    if settings.read(root).name != settings.read(exercise.root).name:
+        return exercise
+    known = {one.name: one for one in exercises(root)}
+    if exercise.name not in known:
+        return exercise
+    return replace(known[exercise.name], backend=exercise.backend)

@@ -9,10 +9,15 @@ from grader.model import Outcome, Result, Status, Step, first_problem, percent
 from grader.speed import held_to
 
 
-def next_step(result: Result, following: str | None = None) -> str:
-    """Return what the reader can do next; `following` names the exercise after this one."""
+def next_step(result: Result, following: str | None = None, lesson: str = "") -> str:
+    """Return what the reader can do next; `following` names the exercise after this one.
+
+    `lesson` is the path of the lesson, where the graded file is a copy, such as a notebook's cell.
+    """
     name = result.exercise
     match result.status:
+        case Status.NOT_STARTED if lesson:
+            return f"write the missing part and check again; {lesson} explains it"
         case Status.NOT_STARTED:
             missing = [one.entry for one in result.entries if one.status is Status.NOT_STARTED]
             part = f"{missing[0]} in" if missing else "the missing part of"

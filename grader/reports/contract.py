@@ -9,25 +9,33 @@ from rich.text import Text
 from grader import backends
 from grader.course import Exercise, Place, Progress, progress
 from grader.grading import kind_of, points_of, steps_of
-from grader.model import BaseSpec, BrokenExercise, Spec
+from grader.model import BaseSpec, BrokenExercise, Spec, texts
 from grader.reports.layout import WIDEST, filled
 from grader.reports.standing import marked
 
+SHORTEST_TITLE = 6  # characters of a title in a narrow list
 
-def course_list(exercises: Sequence[Exercise], done: Progress | None = None) -> Text:
+
+def course_list(
+    exercises: Sequence[Exercise], done: Progress | None = None, width: int | None = None
+) -> Text:
     """Return a line for each exercise, with its mark in `done`.
 
-    A broken spec.py shows in its line, and hides no other.
+    A broken spec.py shows in its line, and hides no other. Lines longer than `width` do without
+    the language, then with less of the title, then without it.
     """
     done = done or Progress()
     rows = [("EXERCISE", "TITLE", "BACKEND", "POINTS"), *map(_list_row, exercises)]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    if width is not None and sum(widths) + 13 > width:  # 13: mark, points, the space between
+        left = width - widths[0] - 11
+        widths = [widths[0], min(widths[1], left)] if left >= SHORTEST_TITLE else widths[:1]
     table = Text()
     for number, row in enumerate(rows):
-        cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
+        cells = [f"{texts.cut(row[place], most):<{most}}" for place, most in enumerate(widths)]
         mark = marked(progress.standing_of(done, row[0])) if number else Text(" ")
         table.append_text(mark)
-        table.append(f" {cells}  {row[3]:>6}\n", style="" if number else "bold")
+        table.append(f" {'  '.join(cells)} {row[3]:>6}\n", style="" if number else "bold")
     return table
 
 

@@ -10,13 +10,15 @@ from grader.reports.terminal import word_of
 from grader.reports.webpage import page_templates
 
 
-def cell(result: Result, picture: Trace | None = None, following: str | None = None) -> str:
-    """Return the fragment of one result; `following` names the exercise after this one."""
+def cell(
+    result: Result, picture: Trace | None = None, following: str | None = None, lesson: str = ""
+) -> str:
+    """Return the fragment of one result; `following` and `lesson` are those of `next_step`."""
     template = page_templates({"inline": inline}).get_template("report_cell.html")
     return template.render(
         result=result,
         word=word_of(result.status),
         parts=parts_of(result),
         picture=picture_of(picture),
-        next_step=next_step(result, following),
+        next_step=next_step(result, following, lesson),
     )

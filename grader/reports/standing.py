@@ -58,17 +58,23 @@ def all_done(exercises: Sequence[Exercise], done: Progress) -> Text:
     return page.append("next: `grader status` shows where there are points left\n", style="bold")
 
 
-def status(exercises: Sequence[Exercise], done: Progress) -> Text:
-    """Return the table of `grader status`. Times are those of this machine's zone."""
+def status(exercises: Sequence[Exercise], done: Progress, width: int | None = None) -> Text:
+    """Return the table of `grader status`. Times are those of this machine's zone.
+
+    Where lines would be longer than `width`, the last columns are left out.
+    """
     longest = max(len(one.name) for one in exercises)
-    page = Text(f"  {'EXERCISE':<{longest}}  POINTS  BEST SHARE  LAST PASS\n", style="bold")
-    for exercise in exercises:
-        standing = progress.standing_of(done, exercise.name)
-        share = "–" if standing.best_share is None else percent(standing.best_share)
-        passed = local(standing, passed=True) if standing.passed_at else "–"
-        page.append_text(marked(standing))
-        page.append(f" {exercise.name:<{longest}}  {_points(exercise, standing):>6}")
-        page.append(f"  {share:>10}  {passed}\n")
+    rows = [("POINTS", "BEST SHARE", "LAST PASS"), *(_columns(one, done) for one in exercises)]
+    ends = (longest + 10, longest + 22, longest + 40)  # of the columns after the name
+    shown = max(sum(width is None or end <= width for end in ends), 1)
+    page = Text()
+    for row, exercise in zip(rows, (None, *exercises), strict=True):
+        page.append_text(
+            marked(progress.standing_of(done, exercise.name)) if exercise else Text(" ")
+        )
+        cells = (f"{row[0]:>6}", f"{row[1]:>10}", row[2])[:shown]
+        name = f" {exercise.name if exercise else 'EXERCISE':<{longest}}"
+        page.append("  ".join([name, *cells]) + "\n", style="" if exercise else "bold")
     finished = sum(progress.standing_of(done, one.name).passed for one in exercises)
     page.append(
         f"{finished} of {len(exercises)} done · {_sum(exercises, done)}\n",
@@ -88,7 +94,8 @@ def hints(exercise: Exercise, first: int, last: int, width: int = WIDEST) -> Tex
         head = f"{number + 1}. "
         page.append(filled(every[number], width, " " * len(head), first=head))
     left = len(every) - last
-    more = f"`grader hint {exercise.name}` shows the next of {left} more"
+    remaining = "the last one" if left == 1 else f"the next of {left} more"
+    more = f"`grader hint {exercise.name}` shows {remaining}"
     end = f"these are all; `grader show {exercise.name} --trace` draws what your kernel does"
     return page.append(filled(more if left else end, width, " " * 6, "next: "), style="bold")
 
@@ -124,6 +131,13 @@ def local(standing: Standing, passed: bool = False) -> str:
     except ValueError:  # the file is the learner's, who may have written to it
         return "–"
     return time.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _columns(exercise: Exercise, done: Progress) -> tuple[str, str, str]:
+    standing = progress.standing_of(done, exercise.name)
+    share = "–" if standing.best_share is None else percent(standing.best_share)
+    passed = local(standing, passed=True) if standing.passed_at else "–"
+    return _points(exercise, standing), share, passed
 
 
 def _points(exercise: Exercise, standing: Standing) -> str:

@@ -52,10 +52,11 @@ def check_report(
     excerpt: Callable[[int], Text | None] | None = None,
     waited_s: float | None = None,
     brief: bool = False,
+    lesson: str = "",
 ) -> Text:
     """Return one check: steps with their failures, a picture, the verdict and the next step.
 
-    `following` names the exercise after this one, if there is one. `notes` are places of the kernel
+    `following` and `lesson` are those of `next_step`. `notes` are places of the kernel
     file that pass, and of which a lesson warns. `picture` shows what the kernel did, and
     `excerpt` less of it, in a number of lines. `waited_s` are
     the seconds that somebody waited for the verdict; without them the report names those of the
@@ -64,7 +65,7 @@ def check_report(
     width = min(width, WIDEST)
     ending = verdict(result, waited_s)
     ending.append(
-        filled(next_step(result, following), width, " " * 6, first="next: "), style="bold"
+        filled(next_step(result, following, lesson), width, " " * 6, first="next: "), style="bold"
     )
     brief = brief and result.status is not Status.PASS
     space = MOST_LINES - rows(ending, width) if brief else None

@@ -1,4 +1,6 @@
-"""The wheel that `pip install kernel-grader` takes, in a fresh environment: from init to a pass.
+"""The wheel that `pip install kernel-grader` takes, in a fresh environment: a learner's first day.
+
+From there to a green p01, 01 and 04, in the loop on a real terminal and in a notebook.
 
 Only the libraries are this machine's: they are found by a .pth file, so that nothing is loaded from
 a network.
@@ -6,7 +8,9 @@ a network.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +19,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from terminals import Terminal
 
 from grader.course import catalog
 
@@ -24,6 +29,18 @@ REPOSITORY = Path(__file__).parents[2]
 SOURCES = ("grader", "exercises", "puzzles", "solutions")
 FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "course.toml")
 BEGINNING = "grader/course/installed/"
+DAY = {"p01_map": "7/7", "01_vector_add": "7/10", "04_online_softmax": "7/10"}
+LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
+# Runs in the fresh environment: a notebook of one cell for each kernel, on its own IPython.
+NOTEBOOK = """
+import json, sys
+sys.path.append(sys.argv[1])
+import nbformat, notebook
+cells = ["import grader\\n%load_ext grader\\nprint(grader.__file__)", *json.load(sys.stdin)]
+made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+notebook.run(made, ".")
+print(made.cells[0].outputs[0].text.strip(), *notebook.verdicts(made), sep="\\n")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +102,90 @@ def test_the_wheel_carries_the_course_and_nothing_that_only_authors_need(wheel: 
     unwanted = ("/wrong_", "survivors.toml", "__pycache__", ".grader")
     assert not [name for name in names if any(word in name for word in unwanted)]
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"grader"}
+
+
+@pytest.fixture
+def learner(grader: Path, tmp_path: Path) -> Path:
+    """The folder of a learner's first day."""
+    run(grader, tmp_path, "init")
+    return tmp_path / "memory-bound-kernels"
+
+
+def test_a_first_day_in_the_loop(grader: Path, tmp_path: Path):
+    """The terminal of somebody who has just typed `pip install`, from `grader init` to 04."""
+    began = Terminal(tmp_path, (80, 24), [str(grader), "init"])
+    began.shows("next: `cd memory-bound-kernels`, then `grader`")
+    assert began.ended() == 0
+    folder = tmp_path / "memory-bound-kernels"
+    terminal = Terminal(folder, (80, 24), [str(grader)], CUDA_VISIBLE_DEVICES="")
+    terminal.shows("0/7 points")
+    terminal.type("o")
+    terminal.shows("@cuda.jit")
+    terminal.type("q")
+    terminal.type("h")
+    terminal.shows("h shows the next of 2 more hints")
+    solve(folder, "p01_map")
+    terminal.shows("n goes on to p02_zip")  # the save closed the hints
+    terminal.type("s")
+    terminal.shows("the model solution")
+    terminal.type("q")
+    terminal.type("l\x1b[6~\x1b[6~" + "\x1b[B" * 7 + "\r")  # two pages and seven lines down
+    terminal.shows("01_vector_add")
+    terminal.shows("0/10 points")
+    solve(folder, "01_vector_add")
+    terminal.shows("7/10 points")
+    terminal.type("nnn")
+    terminal.shows("04_online_softmax")
+    terminal.shows("0/10 points")
+    solve(folder, "04_online_softmax")
+    terminal.shows("7/10 points")
+    terminal.type("q")
+    assert terminal.ended() == 0
+    rows = run(grader, folder, "status")
+    assert "3 of 49 done · 21/429 points" in rows
+    for name, points in DAY.items():
+        assert re.search(rf"✔ {name} +{points}", rows)
+
+
+def test_a_first_day_in_a_notebook(grader: Path, learner: Path):
+    cells = [f"%%kernel {name} cpu\n{solution(name)}" for name in DAY]
+    cells.insert(1, f"%%kernel p01_map cpu\n{(learner / 'puzzles/p01_map/kernel.py').read_text()}")
+    variables = {name: text for name, text in os.environ.items() if name != "GRADER_COURSE"}
+    done = subprocess.run(
+        [grader.with_name("python"), "-P", "-c", NOTEBOOK, str(REPOSITORY / "tests")],
+        cwd=learner,
+        env=variables,
+        input=json.dumps(cells),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    package, *verdicts = done.stdout.splitlines()
+    assert Path(package).is_relative_to(grader.parents[1]), "the clone was tested"
+    assert verdicts == ["PASS", "NOT STARTED", "PASS", "PASS"]
+
+
+def test_every_page_of_the_folder_links_to_what_is_there(learner: Path):
+    """Two lessons once led to pages of docs/, which no learner has."""
+    pages = [*learner.glob("*.md"), *learner.glob("*/*.md"), *learner.glob("*/*/*.md")]
+    links = [(page, link) for page in pages for link in LINK.findall(prose(page))]
+    assert len(links) > 15
+    dead = [(page.name, link) for page, link in links if not (page.parent / link).exists()]
+    assert dead == []
+
+
+def prose(page: Path) -> str:
+    """Return a page without its code, in which brackets before parentheses are no links."""
+    return re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def solution(name: str) -> str:
+    return (REPOSITORY / "solutions" / name / "kernel.py").read_text(encoding="utf-8")
+
+
+def solve(folder: Path, name: str) -> None:
+    (kernel,) = folder.glob(f"[ep]*/{name}/kernel.py")
+    kernel.write_text(solution(name), encoding="utf-8")
 
 
 def test_from_init_to_a_pass(grader: Path, tmp_path: Path):

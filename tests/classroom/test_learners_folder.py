@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from reported import PASSED
 
 from grader import cli
 from grader.classroom.release import handout, learners_folder, proof
+from grader.cli.loop import pages, session
+from grader.cli.loop.state import View
 from grader.course import catalog, installed, manifest, progress
 from grader.model.errors import UsageError
 
@@ -77,7 +80,7 @@ def test_the_command_says_what_to_type(course: Path, capsys: pytest.CaptureFixtu
     assert cli.main(["init", "mine"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "mine: Small, version 1.0: 1 puzzle, 2 exercises",
-        "next: `cd mine`, then `grader next`",
+        "next: `cd mine`, then `grader`, which checks each save",
     ]
 
 
@@ -254,3 +257,17 @@ def test_an_older_installation_takes_nothing_back(folder: Path, course: Path, ca
 def test_the_folder_of_an_error_is_named(course: Path):
     with pytest.raises(UsageError, match="There is no folder"):
         learners_folder.make(course, Path("a/b"))
+
+
+def test_the_loop_shows_the_installed_solution_to_who_passed(folder: Path):
+    """The folder holds none: the loop once said that the course shows no solutions."""
+    loop = session.first_loop(folder, "01_double")
+    with pytest.raises(UsageError, match="once your kernel passes"):
+        pages.make(loop, View.SOLUTION, 80)
+    known = progress.record(folder, PASSED.model_copy(update={"exercise": "01_double"}))
+    page = pages.make(replace(loop, progress=known), View.SOLUTION, 80)
+    assert "the model solution" in page.content.plain
+
+
+def test_the_first_page_names_the_loop(folder: Path):
+    assert "\n    grader\n" in (folder / "README.md").read_text(encoding="utf-8")

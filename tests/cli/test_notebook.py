@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import grader
+from grader.cli.notebook import warm
 from grader.model.errors import UsageError
 from grader.model.outcomes import Status
 from grader.model.results import Result
@@ -132,7 +134,7 @@ def test_a_function_of_several_cells_is_graded(shell: InteractiveShell):
     ("line", "said"),
     [
         ("p02_nothing", "error: There is no exercise named 'p02_nothing'.\nnext: "),
-        ("", "error: There is no exercise named ''.\nnext: "),
+        ("", "error: No exercise is named.\nnext: Its name comes first: `%%kernel p01_map`"),
         ("p01_map tpu", "error: There is no device 'tpu'.\nnext: It is one of auto, cpu, cuda."),
     ],
 )
@@ -152,6 +154,80 @@ def test_an_error_is_shown_in_two_lines_and_not_as_a_traceback(
     assert "There is no exercise named 'nothing'." in shown
     assert "\nnext: " in shown
     assert "judge.py" not in shown
+
+
+def test_an_untouched_stub_names_the_lesson_of_the_exercise(course: Path):
+    """The graded file is a copy of a cell, in a folder without a lesson."""
+    stub = REPOSITORY / "puzzles" / "p01_map" / "kernel.py"
+    checked = grader.check("p01_map", stub, "cpu")
+    assert checked.result.status is Status.NOT_STARTED
+    for shown in (" ".join(str(checked).split()), checked._repr_html_()):
+        assert "puzzles/p01_map/README.md explains it" in shown
+        assert "in its folder" not in shown
+
+
+def test_the_exercise_and_the_kernel_in_the_wrong_order_are_an_error_of_the_call():
+    with pytest.raises(UsageError, match="No exercise is named"):
+        grader.check(test_the_package_imports_none_of_this_before_it_is_used, "p01_map")
+
+
+def test_outside_of_a_course_a_notebook_is_told_where_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("GRADER_COURSE")
+    monkeypatch.chdir(tmp_path)
+    for call in (grader.Judge, lambda: grader.check("p01_map", SOLUTION)):
+        with pytest.raises(UsageError) as raised:
+            call()
+        assert "start the notebook there" in raised.value.next_step
+
+
+# -- the judge that stays
+
+
+def test_one_judge_stays_for_all_checks_of_a_course_and_goes_with_it(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    warm.close()
+    for _ in range(2):
+        assert grader.check("p01_map", SOLUTION, "cpu").passed
+    (first,) = warm._judges.values()
+    assert first._asked == 2, "each check had a judge of its own"
+    process = first._judge
+    other = tmp_path / "other"
+    shutil.copytree(course / "puzzles", other / "puzzles")
+    monkeypatch.setenv("GRADER_COURSE", str(other))
+    assert grader.check("p01_map", SOLUTION, "cpu").passed
+    assert not process.runs
+    (second,) = warm._judges.values()
+    assert second is not first
+
+
+def test_a_judge_ends_with_its_process_and_no_child_takes_it(course: Path):
+    """A forked child, such as a worker of a program, would ask its parent's judge else."""
+    code = f"""
+import os, sys
+import grader
+from grader.cli.notebook import warm
+assert grader.check("p01_map", {SOLUTION!r}, "cpu").passed
+(judge,) = warm._judges.values()
+child = os.fork()
+if not child:
+    warm.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert judge._judge.runs, "a child ended its parent's judge"
+print(judge._judge._process.pid)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not Path("/proc", done.stdout.strip(), "stat").exists()
+
+
+def test_the_page_says_how_much_memory_the_judge_holds():
+    record = json.loads((REPOSITORY / "bench" / "results" / "feedback_cpu.json").read_text())
+    most = max(row["mib"] for row in record["memory"]) / 1024
+    page = (REPOSITORY / "docs" / "notebook.md").read_text(encoding="utf-8")
+    assert f"holds {most:.1f} GiB" in page
 
 
 def test_the_package_imports_none_of_this_before_it_is_used():

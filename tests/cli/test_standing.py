@@ -47,6 +47,19 @@ def said(capsys: pytest.CaptureFixture[str]):
 # -- next and status
 
 
+@pytest.mark.parametrize("columns", ["80", "60", "44", "30"])
+def test_status_leaves_out_columns_and_wraps_none(
+    root: Path, columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    progress.record(root, PASSED.model_copy(update={"exercise": "p01_copy"}))
+    monkeypatch.setenv("COLUMNS", columns)
+    assert cli.main(["status"]) == 0
+    table = capsys.readouterr().out.splitlines()[:4]
+    assert max(map(len, table)) <= int(columns)
+    assert "POINTS" in table[0]
+    assert ("LAST PASS" in table[0]) == (columns in ("80", "60"))
+
+
 def test_next_names_the_first_unfinished_exercise_and_the_file(root: Path, said):
     text = said("next")
     assert text.startswith("○ p01_copy Copy · numba · 10 points")
@@ -126,6 +139,7 @@ def test_hints_come_one_at_a_time_and_then_all_again(root: Path, said):
         others = [other for other in range(1, len(hints) + 1) if other != number]
         assert not any(f"{other}. " in text for other in others)
         assert progress.read(root).standings["02_row_sum"].hints == number
+        assert ("shows the last one" in text) == (number == len(hints) - 1)
     text = said("hint", "02")
     assert all(f"{number}. " in text for number in range(1, len(hints) + 1))
     assert progress.read(root).standings["02_row_sum"].hints == len(hints)
@@ -207,6 +221,23 @@ def test_an_unknown_command_says_what_to_type(name: str, instead: str, capsys):
     error, following = capsys.readouterr().err.splitlines()
     assert error == f"error: There is no command {name!r}."
     assert instead in following
+
+
+def test_an_exercise_in_place_of_a_command_says_what_to_type(root: Path, capsys):
+    assert cli.main(["p01"]) == 2
+    error, following = capsys.readouterr().err.splitlines()
+    assert error == "error: 'p01' is an exercise, not a command."
+    assert "`grader check p01_copy`" in following
+    assert "`grader watch p01_copy`" in following
+
+
+@pytest.mark.parametrize("command", ["hint", "show", "diff", "reset", "solution", "watch"])
+def test_a_command_without_its_exercise_ends_with_a_next_step(command: str, capsys):
+    assert cli.main([command]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        f"error: `grader {command}` needs NAME.",
+        f"next: `grader {command} --help` says more; `grader list` names the exercises.",
+    ]
 
 
 def test_no_command_is_listed_as_one_that_does_not_exist():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
@@ -16,6 +17,16 @@ SMALL = COURSES / "small"
 
 def test_the_list_reads_like_this(snapshot: SnapshotAssertion):
     assert contract.course_list(catalog.exercises(SMALL)).plain == snapshot
+
+
+@pytest.mark.parametrize("width", [80, 60, 44])
+def test_no_line_of_the_list_is_longer_than_the_terminal(width: int):
+    """Every line once had 81 characters, and took two lines of a terminal with 80."""
+    exercises = catalog.exercises(COURSES.parents[1])
+    listed = contract.course_list(exercises, width=width).plain.splitlines()
+    assert max(map(len, listed)) <= width
+    assert all("triton" in line for line in listed if width == 80 and " t0" in line)
+    assert listed[1].endswith(" 7")
 
 
 def test_a_broken_spec_does_not_hide_the_others():

@@ -376,8 +376,8 @@ LAUNCH: dict[str, str | Advice] = {
     "device type tensor to numpy": _WHAT_A_LAUNCH_TAKES,
     "(cpu tensor?)": "A kernel takes tensors on the GPU: make them there, as in "
     "torch.empty(n, device=x.device).",
-    "Torch not compiled with CUDA enabled": "The simulated GPU has no such part of torch.cuda: "
-    "docs/simulated-gpu.md lists the parts that it has.",
+    "Torch not compiled with CUDA enabled": "The simulated GPU has no such part of torch.cuda. "
+    "It has devices, streams, events, seeds and sizes of memory.",
     "out of resource: threads": "A program has at most 1,024 threads, which are 32 warps.",
 }
 

@@ -91,6 +91,11 @@ GPU it checks all but the speed, in simulation.
 
 ## Work
 
+    grader
+
+in this folder starts a loop on the whole screen. It opens the first exercise, and checks your
+`kernel.py` whenever you save it. `o` shows the lesson, `?` all keys. Each step is a command, too:
+
     grader next              the next exercise, and the file to edit
     grader check {first}     grade your kernel.py
     grader hint {first}      one hint; again for the next one
@@ -104,8 +109,8 @@ first is [{first}]({shelf}/{first}/).
 
 Change only the kernel files. Each check draws new inputs, and the specs decide what is right.
 
-{solutions} The command is
-`grader solution NAME`.
+{solutions}
+The command is `grader solution NAME`.
 
 ## When a newer version comes
 

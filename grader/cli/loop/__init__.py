@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from grader.cli import options
 from grader.model import UsageError
 
 Plain = Annotated[
@@ -32,7 +33,7 @@ def without_command(command: str | None, plain: bool, poll: bool) -> None:
 
 
 def watch(
-    name: Annotated[str, typer.Argument(help="An exercise: a name, its number, or a path.")],
+    name: options.OneName,
     plain: Plain = False,
     poll: Poll = False,
 ) -> None:

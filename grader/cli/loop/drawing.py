@@ -20,7 +20,7 @@ MOST_PRINTED = 4  # lines that a kernel printed, above a report that is not show
 MARK_STYLES = {"✔": "green", "●": "yellow", "○": "dim"}
 SIGNS = {"question_mark": "?"}
 PAGE_KEYS = "Esc back  ↑ ↓ PgUp PgDn scroll"
-LIST_KEYS = "↑ ↓ choose  Enter go  Esc back"
+LIST_KEYS = "↑ ↓ PgUp PgDn choose  Enter go  Esc back"
 
 
 def top(loop: Loop, width: int) -> Text:
@@ -232,6 +232,7 @@ def _summary(exercise: Exercise) -> str:
 
 def _title(exercise: Exercise) -> str:
     try:
-        return exercise.any_spec.title
+        title = exercise.any_spec.title
+        return f"{title} · {exercise.file}" if exercise.backend else title
     except BrokenExercise:
         return "its spec.py is broken"

@@ -10,6 +10,7 @@ from grader.cli.loop.state import (
     CountHint,
     Deed,
     Edit,
+    Look,
     Loop,
     Open,
     Quit,
@@ -19,7 +20,7 @@ from grader.cli.loop.state import (
     Why,
 )
 from grader.cli.loop.state import Page as Page
-from grader.cli.loop.transitions import arrive, check_again, noted, opened, sweep
+from grader.cli.loop.transitions import arrive, check_again, noted, opened, sweep, turned
 from grader.course.progress import standing_of
 from grader.grading import has_step
 from grader.model import BrokenExercise
@@ -123,6 +124,19 @@ def speed(loop: Loop) -> Change:
     return check_again(loop, Why.SPEED)
 
 
+def language(loop: Loop) -> Change:
+    """Turn to the file in the exercise's next language."""
+    try:
+        several = loop.exercise.in_all_backends
+    except BrokenExercise as error:
+        return noted(loop, error.message)
+    place = [one.file for one in several].index(loop.exercise.file)
+    if len(several) == 1:
+        return noted(loop, f"{loop.current} has one kernel file, {loop.exercise.file}.")
+    loop, _ = turned(loop, several[(place + 1) % len(several)])
+    return replace(loop, view=View.REPORT, page=None), [Look()]
+
+
 def _open(view: View) -> Callable[[Loop], Change]:
     return lambda loop: (loop, [Open(view)])
 
@@ -141,6 +155,7 @@ KEYS: Sequence[Key] = (
     Key("r", "check", "check the file again", check_again, short=False),
     Key("b", "speed", "check again and measure the speed, on a GPU", speed, short=False),
     Key("c", "check all", "check all exercises in the background, or stop that", sweep, False),
+    Key("t", "language", "turn to the kernel file in another language", language, short=False),
     Key("v", "all", "show the report in full, or what fits", lambda loop: _whole(loop), False),
     Key("d", "diff", "show what you changed in the stub", _open(View.DIFF), short=False),
     Key("s", "solution", "show the solution, if the course allows it", _open(View.SOLUTION)),

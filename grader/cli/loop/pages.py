@@ -9,10 +9,10 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from grader.cli.loop.state import Loop, Page, View
-from grader.course import Exercise, When, settings, stubs
+from grader.course import Exercise, When, settings, stubs, with_solution
 from grader.course.progress import standing_of
 from grader.grading import kind_of
-from grader.model import UsageError, counted, texts
+from grader.model import UsageError, texts
 from grader.reports import filled
 
 
@@ -38,7 +38,9 @@ def _hints(exercise: Exercise, shown: int, width: int) -> Text:
     for number, hint in enumerate(hints[:shown], start=1):
         text.append(filled(hint, width, "   ", first=f"{number}. "))
     left = len(hints) - shown
-    more = f"h shows the next of {counted(left, 'more hints')}" if left > 0 else "there are no more"
+    more = {0: "there are no more", 1: "h shows the last one"}.get(
+        left, f"h shows the next of {left} more hints"
+    )
     return text.append(f"\n{more}", style="dim")
 
 
@@ -66,6 +68,7 @@ def _solution(exercise: Exercise, passed: bool, width: int) -> Text:
     from grader.reports import solution_terminal
 
     policy = settings.read(exercise.root).solutions
+    exercise = with_solution(exercise)
     if not exercise.solution.is_file() or policy.when is When.NEVER:
         raise UsageError("This course shows no solutions.", "h shows a hint.")
     if (day := records.future_release(policy, datetime.now(UTC))) is not None:

@@ -21,7 +21,7 @@ from grader.cli.loop.session import Session
 from grader.cli.loop.state import Answer, Loop, Transition, View, Why
 from grader.course import catalog
 from grader.model import UsageError
-from grader.reports import terminal
+from grader.reports import filled, terminal
 
 MOST_LINES = 26  # of a report, above its verdict, unless it is shown in full
 LETTERS = {drawing.sign_of(key.letter): key.letter for key in KEYS} | {"y": "y"}
@@ -40,7 +40,8 @@ class Plain:
 
     def run(self, session: Session) -> None:
         """Answer saves and commands until one ends the loop, or the input ends."""
-        say.show_text(keys_in_words())
+        say.show_text(filled(keys_in_words(), self.width), end="")
+        say.show_text(arrival(session.loop))
         threading.Thread(target=self._read, daemon=True).start()
         session.start()
         while not self._ended:
@@ -103,11 +104,16 @@ def keys_in_words() -> str:
     return f"Each save is checked. Type a letter and Enter: {named}; or the name of an exercise."
 
 
+def arrival(loop: Loop) -> str:
+    """Name the current exercise, its place in the course, and whether it is done."""
+    place = f"{loop.place + 1} of {len(loop.names)}"
+    return f"{loop.current}: exercise {place}, {drawing.in_words(loop)}"
+
+
 def said(before: Loop, after: Loop, width: int) -> Iterator[RenderableType]:
     """Yield the lines for what has changed between two states."""
     if after.current != before.current:
-        place = f"{after.place + 1} of {len(after.names)}"
-        yield Text(f"\n{after.current}: exercise {place}, {drawing.in_words(after)}")
+        yield Text(f"\n{arrival(after)}")
     if (ended := _ended(before, after)) is not None:
         name, answer = ended
         if name == after.current and before.run is not None and before.run.why is not Why.SWEEP:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from grader.cli.loop import keys, pages, state, transitions
 from grader.cli.loop.judging import JudgeThread
+from grader.cli.loop.languages import Languages, worked_on
 from grader.cli.loop.state import Loop, Run, Transition, View, Why
 from grader.cli.loop.watching import Watch
 from grader.course import Exercise, backups, catalog, history, progress
@@ -42,6 +44,7 @@ class Session:
         self.loop = loop
         self._judge, self._watch, self._front = judge, watch, front
         self._began_at = time.monotonic()
+        self._languages = Languages()
 
     @property
     def elapsed_s(self) -> float:
@@ -103,12 +106,15 @@ class Session:
 
     def _look(self, exercise: Exercise) -> None:
         try:
-            self._watch.turn_to(exercise.kernel)
-            digest = digest_of(exercise)
+            self._watch.turn_to(*(one.kernel for one in exercise.in_all_backends))
+            found = self._languages.saved_last(exercise)
+            digest = digest_of(found)
         except GraderError as error:
             broken = partial(transitions.broken, message=error.message, advice=error.next_step)
             self.happen(broken)
             return
+        if found.backend != exercise.backend:
+            self.happen(lambda loop: transitions.turned(loop, found))
         self.happen(lambda loop: transitions.looked(loop, digest))
 
     def _take(self, new: progress.Progress) -> None:
@@ -117,6 +123,9 @@ class Session:
     def _request(self, run: Run) -> Request:
         exercise = self.loop.named(run.name)
         alone = run.why is not Why.SWEEP
+        if not alone:
+            with suppress(GraderError):  # reported when it is graded
+                exercise = worked_on(exercise)
         options = Options(device="auto", picture=alone, require_speed=run.why is Why.SPEED)
         return Request(exercise, exercise.kernel, options)
 

@@ -28,6 +28,7 @@ from grader.cli.loop.state import (
     View,
     Why,
 )
+from grader.course import Exercise
 from grader.course.progress import Progress
 from grader.model import Result, Status, Step, Trace
 
@@ -54,6 +55,12 @@ def saved(loop: Loop) -> Change:
     return loop, [Look()]
 
 
+def turned(loop: Loop, exercise: Exercise) -> Change:
+    """Take the current exercise in another language, in whose file the learner works."""
+    others = tuple(exercise if one.name == exercise.name else one for one in loop.exercises)
+    return replace(loop, exercises=others, note=f"{exercise.file} is checked now."), []
+
+
 def looked(loop: Loop, digest: str | None) -> Change:
     """Grade the current file if its content is another than was graded last; None: no file."""
     if digest is None:
@@ -67,7 +74,10 @@ def looked(loop: Loop, digest: str | None) -> Change:
         return _idle(loop)
     loop = replace(loop, digests={**loop.digests, loop.current: digest}, note="")
     loop, deeds = _begin(loop, loop.current, Why.SAVED)
-    return loop, [*deeds, Open(View.DIFF)] if loop.view is View.DIFF else deeds
+    if loop.view is View.DIFF:
+        return loop, [*deeds, Open(View.DIFF)]
+    # A lesson stays, for one reads on where one was; what else is in view hides the answer.
+    return loop if loop.view is View.LESSON else replace(loop, view=View.REPORT, page=None), deeds
 
 
 def broken(loop: Loop, message: str, advice: str) -> Change:
@@ -122,6 +132,8 @@ def over(loop: Loop, number: int, error: str = "", advice: str = "", crash: bool
     if crash and not run.again:
         again = Run(loop.runs + 1, run.name, run.why, again=True)
         return replace(loop, run=again, runs=again.number, note=RESTARTED), [Grade(again)]
+    if run.result is None and run.why is Why.SPEED and _has_verdict(loop) and not crash:
+        return _sweep_on(replace(loop, run=None, note=f"{error} {advice}".strip()))
     if run.result is None:
         broke = Answer(
             error=error or "The judge ended without a verdict.",
@@ -146,6 +158,11 @@ def opened(loop: Loop, page: Page) -> Change:
 def remembered(loop: Loop, progress: Progress) -> Change:
     """Take the progress as it is on disk now, and say what could not be remembered."""
     return replace(loop, progress=progress, note=progress.notice or loop.note), []
+
+
+def _has_verdict(loop: Loop) -> bool:
+    answer = loop.answers.get(loop.run.name) if loop.run else None
+    return answer is not None and answer.result is not None
 
 
 # -- runs

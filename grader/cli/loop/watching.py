@@ -1,10 +1,10 @@
-"""The watch over the current kernel file: by events of the file system, or by looking at it."""
+"""The watch over the current kernel files: by events of the file system, or by looking at it."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from watchfiles import watch
@@ -19,7 +19,7 @@ NO_EVENTS = "Saves are found by looking at the file: {why}. `grader --poll` says
 
 
 class Watch:
-    """Calls `on_save` in a thread of its own when the watched file may have changed.
+    """Calls `on_save` in a thread of its own when a watched file may have changed.
 
     `on_note` gets a sentence when file events do not work, and looking takes their place.
     """
@@ -30,16 +30,16 @@ class Watch:
         self._on_save, self._on_note, self._poll = on_save, on_note, poll
         self._ended = threading.Event()  # all watching
         self._turn = threading.Event()  # the watching of one folder
-        self._path = Path()
+        self._paths: tuple[Path, ...] = ()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, daemon=True)
 
-    def turn_to(self, path: Path) -> None:
-        """Watch another file, in place of the one before."""
+    def turn_to(self, *paths: Path) -> None:
+        """Watch other files, all of one folder, in place of those before."""
         with self._lock:
-            if path == self._path:
+            if paths == self._paths:
                 return
-            self._path = path
+            self._paths = paths
             self._turn.set()
         if not self._thread.is_alive() and not self._ended.is_set():
             self._thread.start()
@@ -52,10 +52,10 @@ class Watch:
     def _work(self) -> None:
         while not self._ended.is_set():
             with self._lock:
-                path, turn = self._path, threading.Event()
+                paths, turn = self._paths, threading.Event()
                 self._turn = turn
             try:
-                self._watch(path, turn)
+                self._watch(paths, turn)
             except Exception as error:
                 if self._poll:
                     self._on_note(f"The file cannot be watched: {error}. Press r after a save.")
@@ -63,11 +63,11 @@ class Watch:
                     continue
                 self._give_up_events(str(error).strip() or type(error).__name__)
 
-    def _watch(self, path: Path, turn: threading.Event) -> None:
-        seen, missed = look(path), 0
+    def _watch(self, paths: Sequence[Path], turn: threading.Event) -> None:
+        seen, missed = [look(path) for path in paths], 0
         self._on_save()  # what was saved while nothing watched it
         for changes in watch(
-            path.parent,
+            paths[0].parent,
             watch_filter=None,
             debounce=DEBOUNCE_MS,
             step=QUIET_MS,
@@ -81,7 +81,7 @@ class Watch:
         ):
             if self._ended.is_set():
                 return
-            now = look(path)
+            now = [look(path) for path in paths]
             if now == seen:
                 continue
             seen = now

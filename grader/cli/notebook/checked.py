@@ -12,7 +12,8 @@ from grader.model import Result, Status, Trace
 class Checked:
     """A result with the text that was graded, and the picture of the failing case if one was drawn.
 
-    `result` is the record `grader/result/v1`. `following` names the exercise after this one.
+    `result` is the record `grader/result/v1`. `following` names the exercise after this one,
+    and `lesson` the page that explains this one.
     Notebooks show it as HTML, `print` as `grader check` does.
     """
 
@@ -20,6 +21,7 @@ class Checked:
     source: str
     picture: Trace | None = None
     following: str | None = None
+    lesson: str = ""
 
     @property
     def passed(self) -> bool:
@@ -42,12 +44,14 @@ class Checked:
         from grader.reports import terminal, trace_terminal
 
         drawn = trace_terminal.drawing(self.picture, brief=True) if self.picture else None
-        return terminal.check_report(self.result, following=self.following, picture=drawn).plain
+        return terminal.check_report(
+            self.result, following=self.following, picture=drawn, lesson=self.lesson
+        ).plain
 
     def _repr_html_(self) -> str:
         from grader.reports import report_cell
 
-        return report_cell.cell(self.result, self.picture, self.following)
+        return report_cell.cell(self.result, self.picture, self.following, self.lesson)
 
     def _repr_pretty_(self, printer: Any, _: bool) -> None:
         printer.text(str(self))

@@ -9,7 +9,8 @@ from typing import Self
 
 from grader.cli.notebook.checked import Checked
 from grader.cli.notebook.sources import Kernel, source_of
-from grader.course import catalog, progress
+from grader.cli.notebook.warm import warm_judge
+from grader.course import Exercise, catalog, progress
 from grader.grading import Options, Request, WarmJudge, new_seed
 from grader.grading import check as grading
 from grader.model import Result, Step, Trace, UsageError, cannot_write, save_file
@@ -29,8 +30,8 @@ class Judge:
     never in this one. `device` is cpu, cuda or auto, which takes a GPU if there is one. With `seed`
     all checks draw the same cases. `course` is the course's folder, else the one around the working
     directory, or GRADER_COURSE. Graded files stay in the folder `files`, by the names of their
-    exercises; without it each is temporary, and no result says how to replay its case. Raises
-    UsageError where no course is there.
+    exercises; without it each is temporary, and no result says how to replay its case. `judge` is
+    one that is warm already, and that the caller closes. Raises UsageError where no course is.
     """
 
     def __init__(
@@ -39,14 +40,15 @@ class Judge:
         seed: int | None = None,
         course: Path | None = None,
         files: Path | None = None,
+        judge: WarmJudge | None = None,
     ) -> None:
         if device not in DEVICES:
             raise UsageError(
                 f"There is no device {device!r}.", f"It is one of {', '.join(DEVICES)}."
             )
-        self._root = catalog.find_root(course)
+        self._root = course_around(course)
         self._device, self._seed, self._files = device, seed, files
-        self._judge = WarmJudge()
+        self._judge = WarmJudge() if judge is None else judge
 
     def check(self, name: str, kernel: Kernel) -> Checked:
         """Grade one kernel, and draw the case that fails.
@@ -88,9 +90,15 @@ class Judge:
             source,
             traces[0] if traces else None,
             following.name if following else None,
+            _lesson_of(request.exercise),
         )
 
     def _request(self, name: str, kernel: Kernel, temporary: Path, picture: bool) -> Request:
+        if not isinstance(name, str) or not name:
+            raise UsageError(
+                "No exercise is named.",
+                'Its name comes first: `%%kernel p01_map`, or grader.check("p01_map", kernel).',
+            )
         exercise = catalog.find_entry(self._root, name)
         source = source_of(kernel)
         folder = self._files / exercise.folder.name if self._files else temporary
@@ -102,6 +110,23 @@ class Judge:
         save_file(path, source)
         seed = new_seed() if self._seed is None else self._seed
         return Request(exercise, path, Options(seed=seed, device=self._device, picture=picture))
+
+
+def course_around(start: Path | None = None) -> Path:
+    """Return the course as `catalog.find_root` does. Raises UsageError for a program's eyes."""
+    try:
+        return catalog.find_root(start)
+    except UsageError as error:
+        raise UsageError(
+            error.message,
+            "`grader init` makes a folder to learn in; start the notebook there, or set "
+            "os.environ['GRADER_COURSE'] to it.",
+        ) from None
+
+
+def _lesson_of(exercise: Exercise) -> str:
+    lesson = exercise.folder / "README.md"
+    return lesson.relative_to(exercise.root).as_posix() if lesson.is_file() else ""
 
 
 def _without_replay(result: Result) -> Result:
@@ -126,12 +151,13 @@ def _step_without_replay(step: Step) -> Step:
 def check(name: str, kernel: Kernel, device: str = "auto", seed: int | None = None) -> Checked:
     """Grade one kernel against an exercise of the course: a function, a path or a text.
 
-    The graded file stays in `.grader/notebook/` of the course. Raises as `Judge` and `Judge.check`.
+    The graded file stays in `.grader/notebook/` of the course. The judge stays warm for the next
+    check of this process. Raises as `Judge` and `Judge.check`.
     """
-    root = catalog.find_root()
+    root = course_around()
     try:
         progress.make_state(root)
     except OSError as error:
         raise cannot_write(root / progress.STATE, error.strerror) from None
-    with Judge(device, seed, root, root / progress.STATE / FOLDER) as judge:
-        return judge.check(name, kernel)
+    files = root / progress.STATE / FOLDER
+    return Judge(device, seed, root, files, warm_judge(root)).check(name, kernel)

@@ -90,7 +90,9 @@ def test_lines_are_keys_or_names_of_exercises(
     front.run(made)
     made.close()
     printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 80
     for line in (
+        "p01_copy: exercise 1 of 3, not begun",
         "1. Which thread am I?",
         "> ○ p01_copy",
         "show a hint, and each time you press it one more",

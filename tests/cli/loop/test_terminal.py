@@ -2,104 +2,24 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
 import re
 import shutil
 import signal
-import struct
-import subprocess
-import sys
-import termios
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from terminals import PATIENCE_S, Terminal, on_terminal
 
 from grader.cli.loop.transitions import RESTARTED
 from grader.course import progress
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
-PATIENCE_S = 90
 LEFT_SCREEN = "\x1b[?1049l"
 COLOUR = re.compile(r"\x1b\[(?:[\d;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[\d;]*)?m")
-
-
-def loop_on_terminal(
-    course: Path, size: tuple[int, int], **variables: str
-) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the loop; return it, and our end of its terminal, which sends it no signals."""
-    ours, theirs = pty.openpty()
-    width, height = size
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-    unset = ("NO_COLOR", "GRADER_COURSE", "COLUMNS", "LINES", "VISUAL")
-    own = {name: text for name, text in os.environ.items() if name not in unset}
-    loop = subprocess.Popen(
-        [sys.executable, "-m", "grader.cli"],
-        cwd=course,
-        env=own | {"TERM": "xterm-256color", **variables},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    return loop, ours
-
-
-class Terminal:
-    """A process on a pseudo-terminal, and all that it has written there."""
-
-    def __init__(self, course: Path, size: tuple[int, int], **variables: str) -> None:
-        self.process, self._ours = loop_on_terminal(course, size, **variables)
-        self.written = ""
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        while True:
-            try:
-                more = os.read(self._ours, 1 << 16)
-            except OSError:  # nobody writes to it any more
-                return
-            if not more:
-                return
-            self.written += more.decode(errors="replace")
-
-    def type(self, keys: str) -> None:
-        os.write(self._ours, keys.encode())
-
-    def shows(self, text: str) -> None:
-        """Wait until the text is written, in one piece, since the last call."""
-        end = time.monotonic() + PATIENCE_S
-        while text not in self.written:
-            assert time.monotonic() < end, self.written[-3000:]
-            time.sleep(0.02)
-        self.written = self.written[self.written.rindex(text) + len(text) :]
-
-    def ended(self) -> int:
-        """Wait for the end; return the exit status."""
-        code = self.process.wait(PATIENCE_S)
-        self._reader.join(PATIENCE_S)
-        return code
-
-    def judges(self) -> list[int]:
-        """Return the judges that this process has started and that still run."""
-        found = []
-        for entry in Path("/proc").glob("[0-9]*"):
-            try:
-                stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
-                command = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            parent = int(stat.rpartition(")")[2].split()[1])
-            if parent == self.process.pid and b"grader.grading.judge" in command:
-                found.append(int(entry.name))
-        return found
 
 
 @pytest.fixture
@@ -163,7 +83,7 @@ def test_a_killed_judge_is_started_again_and_a_signal_leaves_the_terminal_whole(
 
 def test_a_loop_whose_terminal_vanished_ends(course: Path):
     """Left behind by a program that was killed, it went on and took a quarter of a core."""
-    loop, ours = loop_on_terminal(course, (80, 24))
+    loop, ours = on_terminal(course, (80, 24))
     written = b""
     while b"p01_map" not in written:
         written += os.read(ours, 1 << 16)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from loops import LOADED, after, begun, result
 
-from grader.cli.loop import state, transitions
+from grader.cli.loop import keys, state, transitions
 from grader.cli.loop.state import (
     Choose,
     Grade,
@@ -43,6 +43,12 @@ def graded(number: int, name: str, status: Status, digest: str = "a") -> partial
 
 def over(number: int, error: str = "", crash: bool = False) -> partial[state.Change]:
     return partial(transitions.over, number=number, error=error, crash=crash)
+
+
+def no_gpu(number: int) -> partial[state.Change]:
+    return partial(
+        transitions.over, number=number, error="There is no GPU.", advice="Look for one."
+    )
 
 
 def test_a_loop_begins_at_the_first_unfinished_exercise(loop: Loop):
@@ -154,3 +160,19 @@ def test_reports_and_pages_give_way_to_another_exercise(loop: Loop):
         replace(loop, view=View.LIST, asking=True), partial(transitions.arrive, name="01_double")
     )
     assert (loop.view, loop.asking) == (View.REPORT, False)
+
+
+def test_without_a_gpu_a_measurement_of_speed_leaves_the_verdict(loop: Loop):
+    loop, _ = after(loop, saved("a"), graded(1, "p01_copy", Status.PASS), over(1))
+    loop, _ = after(loop, keys.speed, no_gpu(2))
+    assert (loop.run, loop.note) == (None, "There is no GPU. Look for one.")
+    assert loop.answers["p01_copy"].result.status is Status.PASS
+    assert after(loop, saved("a"))[1] == [], "the file is graded as it is"
+
+
+def test_a_save_closes_what_hides_its_answer_and_a_lesson_stays(loop: Loop):
+    for view in View:
+        page = state.Page(view, "", "")
+        shown, _ = after(replace(loop, view=view, page=page), saved("a"))
+        kept = view in (View.LESSON, View.DIFF, View.REPORT)
+        assert shown.view is (view if kept else View.REPORT)

@@ -78,6 +78,17 @@ def test_only_the_watched_file_counts(heard: Heard, kernel: Path, tmp_path: Path
     heard.saved()
 
 
+def test_each_of_several_files_counts(heard: Heard, kernel: Path, tmp_path: Path):
+    """As in an exercise with a kernel file for each of its languages."""
+    second = tmp_path / "kernel_cuda.py"
+    heard.watch.turn_to(kernel, second)
+    heard.saved()
+    second.write_text("1", encoding="utf-8")
+    heard.saved()
+    kernel.write_text("22", encoding="utf-8")
+    heard.saved()
+
+
 def test_where_events_cannot_be_had_looking_takes_their_place(
     kernel: Path, monkeypatch: pytest.MonkeyPatch
 ):
