@@ -29,6 +29,17 @@ INSTEAD = {
 }
 
 
+def _settled(params: list[Any]) -> list[Any]:
+    """Make flags that nobody gave False: for None typer imports pydantic, a quarter of a command.
+
+    Those are its own, such as --help.
+    """
+    for param in params:
+        if getattr(param, "is_flag", False) and param.default is None:
+            param.default = False
+    return params
+
+
 def _exercise_of(query: str) -> str:
     from grader.course import catalog
 
@@ -43,6 +54,15 @@ class Menu(TyperGroup):
 
     A command's panel is its `rich_help_panel`.
     """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _settled(super().get_params(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            _settled(command.get_params(ctx))
+        return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         panels: dict[str, list[tuple[str, str]]] = {}

@@ -68,6 +68,7 @@ from grader.correctness.error_limits import (
     flushed_below,
     limits,
     rms,
+    surely_within,
 )
 from grader.correctness.expected import Expected, limit_of
 from grader.correctness.mismatch import Mismatch, worst_of
@@ -288,11 +289,16 @@ def compare(
     candidate = widened(got)
     report = partial(worst_of, argument, got.dtype, candidate, answer)
     same = (candidate == answer) | (candidate.isnan() & answer.isnan())
+    written = unwritten is None or not bool(unwritten.any())
+    if written and bool(same.all()):
+        return None
     error = torch.where(same, 0.0, (candidate.double() - answer.double()).abs())
     if is_whole(got.dtype):  # two different integers may be the same float64
         error = torch.where(same, 0.0, error.clamp(min=1.0))
     if exact or is_whole(got.dtype):
         limit, rms_limit = torch.zeros_like(error), None
+    elif written and not rounded_once and surely_within(error, got.dtype, answer, magnitude, terms):
+        return None
     else:
         limit, rms_limit = limits(got.dtype, answer, own, magnitude, terms)
     if unwritten is not None:

@@ -13,6 +13,7 @@ UNIT_ROUNDOFF = 2.0**-24  # of float32, in which kernels accumulate
 SAFETY = 8.0
 LONGEST_CHAIN = 8192  # terms that an honest kernel adds up one after the other
 TORCH_FACTOR = 4.0
+BELOW = 0.99  # of a limit: more than rounding in float64 moves it
 
 
 def limits(
@@ -31,6 +32,20 @@ def limits(
     limit = (TORCH_FACTOR * worst).clamp(min=least) * magnitude
     rms_limit = torch.maximum(TORCH_FACTOR * rms(own_error), least * rms(magnitude))
     return limit + spacing.clamp(min=tiny), rms_limit + (0.6 * rms(spacing)).clamp(min=tiny)
+
+
+def surely_within(
+    error: Tensor, dtype: torch.dtype, answer: Tensor, magnitude: Tensor, terms: int
+) -> bool:
+    """Report whether errors are below a part of both limits that takes no time to compute.
+
+    An ulp is at least half of eps times the value, and the root of a mean of squares grows with
+    each of them. What is not surely within may be within `limits`.
+    """
+    roundings = 2.0 if dtype.itemsize == 2 else 1.0
+    spacing = 0.5 * roundings * torch.finfo(dtype).eps
+    least = accumulation(terms) * magnitude + 0.6 * spacing * answer.abs()
+    return bool(((error <= BELOW * least) & (error < math.inf)).all())
 
 
 def accumulation(terms: int) -> float:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from grader.correctness.acceptance import compare, expect, first_mismatch, shares_right
 from grader.correctness.error_limits import eps as spacing_at_one
-from grader.correctness.error_limits import ulp
+from grader.correctness.error_limits import limits, rms, surely_within, ulp
 from grader.correctness.expected import Expected
 from grader.correctness.inputs import DTYPES, CaseDraw
 from grader.correctness.mismatch import Mismatch
@@ -721,3 +721,51 @@ def test_eps_is_the_spacing_at_one(dtype: str):
     # A bfloat16 is the upper half of a float32, so that the next one has the next bits.
     bits = one.view(torch.int32 if dtype == "float32" else torch.int16) + 1
     assert spacing_at_one(dtype) == (bits.view(DTYPES[dtype]).double() - 1).item()
+
+
+@given(
+    dtype=st.sampled_from(["float32", "float16", "bfloat16"]),
+    terms=st.sampled_from([1, 2, 1000, 131_072]),
+    part=st.floats(0.01, 4.0),
+    size=st.sampled_from([1e-44, 1e-6, 1.0, 3e4]),
+    special=st.sampled_from([0.0, math.inf, -math.inf, math.nan]),
+    seed=st.integers(0, 10_000),
+)
+def test_the_quick_look_at_errors_accepts_nothing_that_the_limits_reject(
+    dtype: str, terms: int, part: float, size: float, special: float, seed: int
+):
+    """It spares most of a comparison's time, and must decide nothing by itself."""
+    random = torch.Generator().manual_seed(seed)
+    answer = torch.randn((4, 33), generator=random, dtype=torch.float64) * size
+    magnitude = answer.abs() * (1 + torch.rand((4, 33), generator=random, dtype=torch.float64))
+    own = answer.float().double()
+    limit, rms_limit = limits(DTYPES[dtype], answer, own, magnitude, terms)
+    error = part * limit * torch.rand((4, 33), generator=random, dtype=torch.float64)
+    error[:, :3] = part * limit[:, :3]
+    if special:
+        error[0, 0] = abs(special)
+    if surely_within(error, DTYPES[dtype], answer, magnitude, terms):
+        assert not special
+        assert bool((error <= limit).all())
+        assert bool((rms(error) <= rms_limit).all())
+    elif not special:
+        assert part > 0.1 or size < 1e-3, "it recognises what is far below the limits"
+
+
+@pytest.mark.parametrize("wrong", [math.inf, math.nan, 2.0])
+def test_no_quick_look_passes_an_element_that_is_not_finite_or_was_not_written(wrong: float):
+    answer = torch.ones((2, 8), dtype=torch.float64)
+    got = answer.float()
+    huge = torch.full_like(answer, math.inf)
+    fine = compare("out", got, answer, own=answer, magnitude=huge, terms=1)
+    unwritten = torch.zeros((2, 8), dtype=torch.bool)
+    unwritten[1, 3] = True
+    missing = compare(
+        "out", got, answer, own=answer, magnitude=answer, terms=1, unwritten=unwritten
+    )
+    got[1, 2] = wrong
+    found = compare("out", got, answer, own=answer, magnitude=answer, terms=1)
+    assert fine is None
+    assert missing is not None
+    assert missing.kind == "never_written"
+    assert found is not None
