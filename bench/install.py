@@ -6,8 +6,10 @@ builds the wheel of this clone, installs it with pip into a new environment, mak
 folder with `grader init`, and grades p01_map twice: the stub that a learner finds, and its
 solution. Each command is the real one. `--pip WORDS` adds words to `pip install`, such as the index
 of torch's builds for the CPU; give it several times to measure several ways. Sizes are those of the
-files in site-packages, with the bytecode that pip compiles. Downloads take as long as the network
-does: pip keeps no cache here, and the record says where it looked.
+files in site-packages, with the bytecode that pip compiles. Downloads take
+as long as the network does: pip keeps no cache here, and the record says where it looked.
+`--size REQUIREMENT` adds to the record what pip would download for it from the package index, such
+as torch with CUDA, and installs nothing.
 A person runs this on a machine that does nothing else; no test depends on it.
 """
 
@@ -16,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +31,7 @@ from typing import Any
 from host import machine
 
 ROOT = Path(__file__).parents[1]
+UNITS_MB = {"kB": 1e-3, "MB": 1.0, "GB": 1e3}
 LARGEST = 12  # packages whose sizes the record names
 EXERCISE = "p01_map"
 
@@ -35,8 +39,13 @@ EXERCISE = "p01_map"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pip", action="append", metavar="WORDS", help="for `pip install`")
+    parser.add_argument("--size", metavar="REQUIREMENT", help="what pip would download for it")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
+    if given.size:
+        record = json.loads(given.out.read_text()) | {"download": download(given.size)}
+        given.out.write_text(json.dumps(record, indent=2) + "\n")
+        return
     ways = [[], *map(str.split, given.pip or [])] if given.pip else [[]]
     with tempfile.TemporaryDirectory() as folder:
         wheel = build(Path(folder) / "dist")
@@ -84,6 +93,27 @@ def measured(folder: Path, wheel: Path, words: Sequence[str]) -> dict[str, Any]:
         "indexes": indexes(python),
         "torch": version(python),
         **sizes(next(environment.glob("lib/python*/site-packages"))),
+    }
+
+
+def download(requirement: str) -> dict[str, Any]:
+    """Have pip resolve a requirement on the package index alone, and return the sizes it names."""
+    words = ["install", "--dry-run", "--ignore-installed", "--only-binary", ":all:"]
+    index = ["--index-url", "https://pypi.org/simple", "--progress-bar", "off"]
+    command = [sys.executable, "-m", "pip", "--isolated", *words, *index, requirement]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {"requirement": requirement, **downloaded(said)}
+
+
+def downloaded(said: str) -> dict[str, Any]:
+    """Read the packages and their megabytes (10^6 bytes) from what pip prints."""
+    found = re.findall(r"Downloading (\w+)-(\d\S*)\.whl \(([\d.]+) (kB|MB|GB)\)", said)
+    sizes = {name: float(size) * UNITS_MB[unit] for name, _, size, unit in found}
+    largest = sorted(sizes.items(), key=lambda pair: -pair[1])[:LARGEST]
+    return {
+        "packages": len(sizes),
+        "mb": round(sum(sizes.values())),
+        "largest_mb": {name: round(size, 1) for name, size in largest},
     }
 
 

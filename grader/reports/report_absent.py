@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from grader.model import Outcome, Speed, Step
 
 BY_THE_MOST = (
-    "No memory over time: a result has the most that a call held beyond its arguments, and of "
-    "torch's own call nothing."
+    "No memory over time: a result has the most that a call held beyond its arguments. Of a call "
+    "counted in simulation no times are known, on a GPU the least free memory alone is kept, and "
+    "torch's own call is not watched."
 )
 
 

@@ -578,7 +578,9 @@ def test_a_constant_that_a_page_names_exists(page: Path):
 
 def test_what_an_installation_takes_is_what_was_measured():
     """The size in docs/learning.md, from the record under bench/results."""
-    (way, *_) = json.loads((ROOT / "bench/results/install.json").read_text())["ways"]
+    record = json.loads((ROOT / "bench/results/install.json").read_text())
+    (way, *_) = record["ways"]
     assert "+cpu" in way["torch"]
     page = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
     assert f"take {way['mib'] / 1024:.1f} GiB on disk" in page
+    assert f"a download of {record['download']['mb'] / 1000:.1f} GB" in page
