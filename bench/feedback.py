@@ -9,7 +9,8 @@ the first exercise, 2.5 s for p12 and 04, 5 s for all others, on 2 cores without
 holds what judge and workers' parents hold together after so many requests; a page that several of
 them hold counts once. `quick_s` are `grader list` and `grader --help` in a course of 60 exercises.
 `load` is os.getloadavg() before and after: figures of a busy machine are too long, and their
-ratios are not.
+ratios are not. `warm_cpu_s` are the seconds that judge and workers compute for one check: they
+change less with the load.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,7 @@ def measured(
     """Check all exercises cold and warm; return a row for each, and the memory after each round."""
     cold: dict[str, list[float]] = {one.name: [] for one in exercises}
     warm: dict[str, list[float]] = {one.name: [] for one in exercises}
+    computed: dict[str, list[float]] = {one.name: [] for one in exercises}
     statuses: dict[str, set[str]] = {one.name: set() for one in exercises}
     memory = []
     with WarmJudge() as judge:
@@ -88,15 +91,30 @@ def measured(
                 cold[one.name].append(cold_check(one, device))
                 if number == 0:  # a loop opens an exercise before its file is saved
                     check.run([request(one, device)], lambda text: None, judge=judge)
-                began = time.monotonic()
+                began, computed_before = time.monotonic(), cpu_seconds()
                 (result,) = check.run([request(one, device)], lambda text: None, judge=judge)
                 warm[one.name].append(time.monotonic() - began)
+                computed[one.name].append(cpu_seconds() - computed_before)
                 statuses[one.name].add(str(result.status))
             held = sum(map(proportional_bytes, descendants(os.getpid())))
             asked = (number + 2) * len(exercises)
             memory.append({"requests": asked, "mib": round(held / 2**20, 1)})
-    rows = [row(name, cold[name], warm[name], statuses[name]) for name in cold]
+    rows = [
+        row(name, cold[name], warm[name], statuses[name])
+        | {"warm_cpu_s": round(statistics.median(computed[name]), 2)}
+        for name in cold
+    ]
     return rows, memory
+
+
+def cpu_seconds() -> float:
+    """Return the seconds that all processes below this one computed, with those that ended."""
+    total = 0
+    for process in descendants(os.getpid()):
+        with suppress(OSError):
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            total += sum(map(int, fields[11:15]))  # its own, and that of children it waited for
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def request(exercise: Exercise, device: str) -> Request:

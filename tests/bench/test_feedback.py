@@ -53,5 +53,6 @@ def test_the_record_has_what_the_loop_needs(
     assert record["quick_s"]["exercises"] == 60
     (check,) = record["checks"]
     assert check["status"] == "pass"
+    assert 0 < check["warm_cpu_s"] < 60
     assert [held["requests"] for held in record["memory"]] == [2]
     assert record["memory"][0]["mib"] > 50  # torch is in there

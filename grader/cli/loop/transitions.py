@@ -30,7 +30,7 @@ from grader.cli.loop.state import (
 )
 from grader.course import Exercise
 from grader.course.progress import Progress
-from grader.model import Result, Status, Step, Trace
+from grader.model import Result, Status, Step, Trace, first_problem
 
 if TYPE_CHECKING:
     from grader.authoring import LintFinding
@@ -107,6 +107,8 @@ def graded(
     run = loop.run
     if run is None or run.number != number:
         return loop, []
+    if run.why is Why.SPEED and result.status is Status.CANNOT_GRADE and _has_verdict(loop):
+        return replace(loop, run=replace(run, result=result), note=_in_words(result)), []
     answer = Answer(result, waited_s, notes)
     loop = _answered(replace(loop, run=replace(run, result=result)), answer)
     loop = replace(loop, digests={**loop.digests, run.name: result.kernel.sha256})
@@ -158,6 +160,11 @@ def opened(loop: Loop, page: Page) -> Change:
 def remembered(loop: Loop, progress: Progress) -> Change:
     """Take the progress as it is on disk now, and say what could not be remembered."""
     return replace(loop, progress=progress, note=progress.notice or loop.note), []
+
+
+def _in_words(result: Result) -> str:
+    problem = first_problem(result)
+    return f"{problem.name.capitalize()} {problem.summary}." if problem else ""
 
 
 def _has_verdict(loop: Loop) -> bool:

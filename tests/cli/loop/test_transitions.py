@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from loops import LOADED, after, begun, result
+from reported import ended, step
 
 from grader.cli.loop import keys, state, transitions
 from grader.cli.loop.state import (
@@ -23,7 +24,7 @@ from grader.cli.loop.state import (
     Why,
 )
 from grader.cli.loop.transitions import RESTARTED
-from grader.model.outcomes import Status
+from grader.model.outcomes import Outcome, Status
 
 
 @pytest.fixture
@@ -168,6 +169,18 @@ def test_without_a_gpu_a_measurement_of_speed_leaves_the_verdict(loop: Loop):
     assert (loop.run, loop.note) == (None, "There is no GPU. Look for one.")
     assert loop.answers["p01_copy"].result.status is Status.PASS
     assert after(loop, saved("a"))[1] == [], "the file is graded as it is"
+
+
+def test_a_speed_that_cannot_be_graded_leaves_the_verdict_too(loop: Loop):
+    """A judge without a GPU ends with a result, whose last step says why."""
+    loop, _ = after(loop, saved("a"), graded(1, "p01_copy", Status.PASS), over(1))
+    unmeasured = step("speed", Outcome.CANNOT_GRADE, summary="needs a CUDA GPU: there is none")
+    whole = ended(Status.CANNOT_GRADE, LOADED, unmeasured)
+    late = partial(transitions.graded, number=2, result=whole, waited_s=1.0)
+    loop, deeds = after(loop, keys.speed, late, over(2))
+    assert not [one for one in deeds if isinstance(one, Remember)]
+    assert (loop.run, loop.note) == (None, "Speed needs a CUDA GPU: there is none.")
+    assert loop.answers["p01_copy"].result.status is Status.PASS
 
 
 def test_a_save_closes_what_hides_its_answer_and_a_lesson_stays(loop: Loop):
