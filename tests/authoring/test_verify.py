@@ -379,7 +379,7 @@ def test_on_a_gpu_what_measures_runs_alone_and_what_surprises_runs_again(
     measuring = ("traffic", "memory", "speed")
     assert asked["wrong_a"] == [measuring]
     assert asked["wrong_b"] == [measuring, ()]
-    assert asked["wrong_c"] == [measuring, ("correctness", "properties")]
+    assert asked["wrong_c"] == [measuring, ("correctness", "properties", "compile")]
     assert found["wrong_b"].ok
 
 

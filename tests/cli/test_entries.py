@@ -20,7 +20,7 @@ def in_the_course(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_list_shows_the_points_of_all_entries(capfd: pytest.CaptureFixture[str]):
     assert cli.main(["list"]) == 0
-    assert "01_scale  Scale  triton       21" in capfd.readouterr().out
+    assert "01_scale  Scale  triton      21" in capfd.readouterr().out
 
 
 @pytest.mark.slow  # it imports torch

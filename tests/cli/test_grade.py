@@ -87,7 +87,7 @@ def test_every_student_has_one_row(graded):
 def test_the_end_is_a_table_and_the_next_command(graded, snapshot):
     folder, done = graded
     assert done.stdout == snapshot
-    assert f"next: grader export csv-wide {folder}/out/attempts" in done.stderr
+    assert f"next: grader export csv-wide {folder}/out --out grades.csv" in done.stderr
     assert f"watch it in a browser: {folder}/out/progress.html" in done.stderr
     assert "The run is over." in (folder / "out/progress.html").read_text(encoding="utf-8")
 
