@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def drawn(students: int, draw: random.Random) -> list[Span]:
-    """One attempt of each student, with its interval."""
+    """Draw one attempt of each student, with its interval."""
     spans = []
     for _ in range(students):
         share = 0.3 + 0.68 * draw.betavariate(5, 2)
@@ -68,7 +68,7 @@ def drawn(students: int, draw: random.Random) -> list[Span]:
 
 
 def by_whole_intervals(spans: Sequence[Span]) -> list[Span]:
-    """The order of the table until version 0.1."""
+    """Sort as the table did until version 0.1."""
     lows = sorted(one.low for one in spans)
     return sorted(spans, key=lambda one: (len(lows) - bisect_right(lows, one.high), -one.middle))
 
@@ -78,7 +78,7 @@ def by_lower_end(spans: Sequence[Span]) -> list[Span]:
 
 
 def order(rows: Sequence[Span], shown: str) -> dict[str, float]:
-    """What a reader sees who goes down the column of shares; and how sure the order is."""
+    """Count the pairs that stand in the wrong order, by the shown share and by its interval."""
     figures = [getattr(one, shown) for one in rows]
     rises = [below - above for above, below in combinations(figures, 2) if below > above]
     return {

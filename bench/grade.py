@@ -1,4 +1,4 @@
-"""How many kernels of a class `grader grade` grades a minute, on this machine's cores or GPUs.
+"""Measure the kernels of a class that `grader grade` grades a minute, on cores or on GPUs.
 
     python bench/grade.py --students 200 --out bench/results/grade_cpu.json
     python bench/grade.py --students 20 --all --out bench/results/grade_all_cpu.json

@@ -1,4 +1,4 @@
-"""How a class run scales over GPUs: a simulation of its schedule with measured seconds, not a run.
+"""Simulate the schedule of a class run over several GPUs, with measured seconds: no real run.
 
     python bench/grade_schedule.py --from grade_gpus.json --out grade_schedule.json
 

@@ -71,3 +71,16 @@ class Opener:
         assert [text for one in self._opened for text in one.errors] == []
         asked = [url for one in self._opened for url in one.requests]
         return [url for url in asked if not url.startswith("data:image/svg")]
+
+
+def axe_faults(page: playwright.Page) -> list[tuple[str, str]]:
+    """Return what axe-core finds on a page, by its rule and the first element; skips without it.
+
+    Faults that axe calls minor are left out.
+    """
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is missing")
+    return [
+        (one["id"], one["nodes"][0]["html"])
+        for one in axe.Axe().run(page).response["violations"]
+        if one["impact"] in ("serious", "critical", "moderate")
+    ]

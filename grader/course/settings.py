@@ -90,7 +90,7 @@ def read(root: Path) -> Settings:
 
 
 def table(root: Path, name: str, parsed: Callable[[Mapping[str, Any]], T]) -> T:
-    """Return `parsed` of a table of the course in `root`, which is empty if it is not there.
+    """Read a table of the settings in `root` with `parsed`, which gets {} for a missing table.
 
     Raises UsageError when the file is not valid, or `parsed` raises ValueError.
     """

@@ -84,7 +84,7 @@ def follow(script: str, course: Path) -> None:
 
 
 def cells(around: Path, file: str = "results/class.json") -> dict[str, dict[str, str]]:
-    """What the class run says of each student and exercise, in the words of odd_class."""
+    """Return each student's outcome at each exercise, in the words of odd_class."""
     rows = json.loads((around / file).read_text())["rows"]
     return {
         row["student"]: {

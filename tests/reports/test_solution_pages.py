@@ -7,7 +7,7 @@ from pathlib import Path
 
 import publications
 import pytest
-from browsing import Opener, launched
+from browsing import Opener, axe_faults, launched
 from publications import counted, lines, result
 
 from grader import cli
@@ -66,15 +66,9 @@ def show(browser: playwright.Browser, folder: Path) -> Iterator:
     [(name, "light") for name in (*PAGES, "../soon/index.html")] + [(n, "dark") for n in PAGES[:2]],
 )
 def test_axe_finds_no_fault(show, name: str, scheme: str):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is missing")
     page = show(name, color_scheme=scheme, reduced_motion="reduce")
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    found = axe.Axe().run(page).response["violations"]
-    assert [
-        (one["id"], one["nodes"][0]["html"])
-        for one in found
-        if one["impact"] in ("serious", "critical", "moderate")
-    ] == []
+    assert axe_faults(page) == []
 
 
 @pytest.mark.parametrize("name", [*PAGES, "../soon/index.html"])

@@ -182,5 +182,5 @@ def _choice(student: Student, last: Candidate, candidates: Sequence[Candidate]) 
     more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
     times = [one.submitted_at for one in candidates]
     sure = all(times) and times.count(last.submitted_at) == 1
-    why = "is the latest" if sure else f"counts, but which is the latest is unknown without {TIMES}"
+    why = "is the latest" if sure else f"counts; without {TIMES} the latest is unknown"
     yield f"{quoted(last.place.name)} {why}; also handed in: {shown}{more}"

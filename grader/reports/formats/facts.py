@@ -34,6 +34,26 @@ def most(result: Result) -> int:
     return max(result.max_points, 0)
 
 
+def points_of(
+    attempts: Iterable[Attempt],
+) -> tuple[dict[str, dict[str, int | None]], dict[str, int]]:
+    """Return each student's points by exercise, and the most points of each exercise.
+
+    Points are None where the student's attempts at it could not be graded; of several graded
+    attempts the last one counts.
+    """
+    points: dict[str, dict[str, int | None]] = {}
+    best: dict[str, int] = {}
+    for attempt in attempts:
+        mine, result = points.setdefault(attempt.student, {}), attempt.result
+        best[result.exercise] = max(best.get(result.exercise, 0), most(result))
+        if graded(result):
+            mine[result.exercise] = earned(result)
+        else:
+            mine.setdefault(result.exercise, None)
+    return points, best
+
+
 def reason(result: Result) -> str:
     """Return one line that says why it did not pass; empty for a pass without a message."""
     problem = first_problem(result)

@@ -72,15 +72,7 @@ def _of_rows(rows: Sequence[FinalRow]) -> Scores:
 
 
 def _of_attempts(attempts: Sequence[Attempt]) -> Scores:
-    points: dict[str, dict[str, int | None]] = {}
-    best: dict[str, int] = {}
-    for attempt in attempts:
-        mine, result = points.setdefault(attempt.student, {}), attempt.result
-        best[result.exercise] = max(best.get(result.exercise, 0), facts.most(result))
-        if facts.graded(result):
-            mine[result.exercise] = facts.earned(result)
-        else:
-            mine.setdefault(result.exercise, None)
+    points, best = facts.points_of(attempts)
     most = Fraction(sum(best.values()))
     sums = {student: facts.sum_or_none(mine.values()) for student, mine in points.items()}
     return Scores(

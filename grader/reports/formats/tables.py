@@ -117,16 +117,8 @@ def wide(attempts: Sequence[Attempt]) -> str:
     A cell without such an attempt is empty. If one was made, `total` is empty, too: nobody gets a
     zero for a fault of others.
     """
-    exercises = sorted({attempt.result.exercise for attempt in attempts})
-    points: dict[str, dict[str, int | None]] = {}
-    best: dict[str, int] = {}
-    for attempt in attempts:
-        mine, result = points.setdefault(attempt.student, {}), attempt.result
-        best[result.exercise] = max(best.get(result.exercise, 0), facts.most(result))
-        if facts.graded(result):
-            mine[result.exercise] = facts.earned(result)
-        else:
-            mine.setdefault(result.exercise, None)
+    points, best = facts.points_of(attempts)
+    exercises = sorted(best)
     whole = sum(best.values())
     rows = [
         (student, *(mine.get(name) for name in exercises), facts.sum_or_none(mine.values()), whole)
