@@ -37,5 +37,5 @@ def feedback(
         save_file(out / f"{name}.md", pages.markdown(view, course))
     students = f"{len(found.rows):,} student{'' if len(found.rows) == 1 else 's'}"
     deliver.log_message(f"{out}: two files for each of {students}: LOGIN.html and LOGIN.md")
-    deliver.log_message("next: give each student the own file alone; docs/grading.md says how")
+    deliver.log_message("next: give each student only their own file; docs/grading.md says how")
     raise typer.Exit(int(bool(found.problems)))

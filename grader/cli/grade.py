@@ -181,7 +181,6 @@ def _graded(order: ClassOrder) -> ClassRun:
 
     with sigterm_as_interrupt(), say.progress() as progress:
         shown = _Shown(progress, order)
-        log_message(f"watch it in a browser: {order.store.page}")
         try:
             run = grade_class(order, shown.say, shown.watch)
             shown.end("Graded")
@@ -218,7 +217,8 @@ class _Shown:
     def watch(self, state: RunState) -> None:
         from grader.reports import class_progress
 
-        self._last, now = state, time.monotonic()
+        first, now = self._last is None, time.monotonic()
+        self._last = state
         text = class_progress.words(state)
         self._progress.step(text, "")
         if now - self._told >= TELL_S:
@@ -227,6 +227,8 @@ class _Shown:
         if now - self._paged >= PAGE_S:
             self._paged = now
             self._page("")
+        if first:  # the page is there now
+            log_message(f"watch it in a browser: {self._store.page}")
 
     def end(self, how: str) -> None:
         if self._last is not None:

@@ -231,3 +231,11 @@ def command_of(pid: int) -> str:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
     return ""
+
+
+def test_no_page_is_named_that_is_not_there(graded):
+    folder, _ = graded
+    named = ["--roster", folder / "roster.csv", "--out", folder / "out"]
+    refused = ran("grade", folder / "submissions", *named)  # it has results
+    assert refused.returncode == 2
+    assert "browser" not in refused.stderr
