@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import pytest
 import reported
 from cryptography.hazmat.primitives import serialization
+from plain_shell import on_a_plain_shell
 
 from grader import cli
 from grader.classroom import ci, ci_systems, ci_targets, gradebook, signing
@@ -41,7 +42,6 @@ TESTS = Path(__file__).parents[1]
 SMALL = TESTS / "courses" / "small"
 NAMES = [exercise.name for exercise in catalog.exercises(SMALL)]
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-SYSTEMS = ("GITHUB_", "GITLAB_", "CI", "CLASSROOM", "SUBMISSION_TAG", "GRADER_")
 CLASSROOM50 = {
     "GITHUB_ACTIONS": "true",
     "GITHUB_ACTOR": "ada",
@@ -58,11 +58,7 @@ CLASSROOM50 = {
 
 @pytest.fixture(autouse=True)
 def _on_a_plain_shell(monkeypatch: pytest.MonkeyPatch):
-    for name in list(os.environ):
-        if name.startswith(SYSTEMS):
-            monkeypatch.delenv(name)
-    monkeypatch.setattr(ci_systems, "AUTOGRADER", Path("/nowhere"))
-    monkeypatch.setenv("COLUMNS", "100")
+    on_a_plain_shell(monkeypatch)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
@@ -11,9 +10,10 @@ from pathlib import Path
 
 import pytest
 import reported
+from plain_shell import on_a_plain_shell
 
 from grader import cli
-from grader.classroom import ci_changes, ci_systems
+from grader.classroom import ci_changes
 from grader.classroom.ci_changes import Base
 from grader.classroom.ci_systems import System
 from grader.course import catalog
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.slow
 
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 NAMES = [exercise.name for exercise in catalog.exercises(SMALL)]
-SYSTEMS = ("GITHUB_", "GITLAB_", "CI", "CLASSROOM", "SUBMISSION_TAG", "GRADER_")
 WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false")
 ZEROS = "0" * 40
 Git = Callable[..., str]
@@ -33,11 +32,7 @@ Git = Callable[..., str]
 
 @pytest.fixture(autouse=True)
 def _on_a_plain_shell(monkeypatch: pytest.MonkeyPatch):
-    for name in list(os.environ):
-        if name.startswith(SYSTEMS):
-            monkeypatch.delenv(name)
-    monkeypatch.setattr(ci_systems, "AUTOGRADER", Path("/nowhere"))
-    monkeypatch.setenv("COLUMNS", "100")
+    on_a_plain_shell(monkeypatch)
 
 
 @pytest.fixture
