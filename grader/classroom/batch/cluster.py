@@ -35,6 +35,11 @@ SYSTEMS = {
     "htcondor": "HTCondorCluster",
 }
 LANE_MEMORY = 3 << 30  # bytes of the machine's memory that a judge with its workers may take
+# Cores that stay free for a measurement while workers of other GPUs compare: for its judge, the
+# learner's and the reference's process, and the run itself. Where all cores were busy, processes
+# that were measured woke late, and the judge's clock took that for their time: a share of 0.635 was
+# as low as 0.614 on one of four H100s with 16 cores each.
+MEASURING_CORES = 4
 START_S = 60.0  # for a client to reach a scheduler
 # Whatever a user's own dask configuration says: a lane is one process with children of its own,
 # which may use all memory, and what is done again is decided here.
@@ -69,13 +74,13 @@ def require_dask() -> None:
 
 @contextmanager
 def local(jobs: int | None) -> Iterator[Any]:
-    """Yield a client of a cluster on this machine: `jobs` workers, else one for each core."""
+    """Yield a client of a cluster on this machine: `jobs` workers, else as `lanes` says."""
     from distributed import LocalCluster
 
     with _configured(), _ignoring_interrupts():
         try:
             cluster = LocalCluster(
-                n_workers=jobs or _lanes(),
+                n_workers=jobs or lanes_here(),
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address=None,
@@ -170,10 +175,20 @@ def read(file: Path) -> tuple[str, int, dict[str, Any]]:
     return system, jobs, options
 
 
-def _lanes() -> int:
+def lanes_here() -> int:
     cores = len(os.sched_getaffinity(0))  # a job of a cluster may use some of the machine's
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1, len(nvml.cards()), min(cores, memory // LANE_MEMORY))
+    return lanes(cores, memory, len(nvml.cards()))
+
+
+def lanes(cores: int, memory: int, gpus: int) -> int:
+    """Count the workers of a machine with so many bytes of memory: at least one for each GPU.
+
+    There is one for each core. With several GPUs some cores stay free: one GPU measures while
+    workers of the others compare. With one GPU nothing else is graded meanwhile.
+    """
+    free = MEASURING_CORES * gpus if gpus > 1 else 0
+    return max(1, gpus, min(cores - free, memory // LANE_MEMORY))
 
 
 @contextmanager

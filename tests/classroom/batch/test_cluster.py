@@ -14,6 +14,25 @@ from grader.model import CannotGrade, UsageError
 GOOD = 'system = "slurm"\njobs = 4\n\n[options]\ncores = 8\nmemory = "64GB"\n'
 
 
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory", "gpus", "workers"),
+    [
+        pytest.param(2, 24 * GIB, 0, 2, id="one for each core"),
+        pytest.param(16, 24 * GIB, 0, 8, id="as many as the memory holds"),
+        pytest.param(16, 128 * GIB, 1, 16, id="a single GPU measures while nobody compares"),
+        pytest.param(32, 256 * GIB, 2, 24, id="cores stay free for each GPU's measurement"),
+        pytest.param(8, 64 * GIB, 4, 4, id="one for each GPU, however few the cores"),
+    ],
+)
+def test_there_are_as_many_workers_as_the_machine_has_room_for(
+    cores: int, memory: int, gpus: int, workers: int
+):
+    assert cluster.lanes(cores, memory, gpus) == workers
+
+
 def test_a_file_names_a_batch_system_and_its_options(tmp_path: Path):
     file = tmp_path / "slurm.toml"
     file.write_text(GOOD, encoding="utf-8")

@@ -304,11 +304,10 @@ def _latency(kernel: WorkerLink, spec: Spec, arena: CudaArena) -> tuple[Case, fl
     """Return a case in which starting the kernel is most of the work, and its seconds per call."""
     scored, _ = spec.timed
     case = Case((*(1 for _ in scored.extents), SMALL), scored.dtype)
-    slots = Slots(spec, case, SMALL_CALLS, arena.memory)
-    claims = []
-    for _ in range(2):  # the first compiles for this size
-        claims.append(time_batch(kernel, slots).claimed_s)
-    return case, claims[-1] / SMALL_CALLS
+    calls, _ = Slots(spec, case, 1, arena.memory).refill()
+    kernel.call(calls)  # compiles for this size
+    timed = time_batch(kernel, Slots(spec, case, SMALL_CALLS, arena.memory))
+    return case, timed.claimed_s / SMALL_CALLS
 
 
 def _without_kernels(kernel: WorkerLink, slots: Slots, arena: CudaArena) -> Failure | None:
