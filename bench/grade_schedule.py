@@ -5,7 +5,8 @@
 The code that gives lanes their work (grader/classroom/batch/schedule.py) decides here, too; the
 clock is made up. Each job takes the seconds of a job that was measured on one GPU, drawn anew for
 each. What machines do to each other is left out: cores, disks and the network are never short.
-Without `--from`, the seconds are the options', and the record says so.
+Without `--from`, the seconds are the options', and the record says so. `beside_real_runs` has the
+rate of each real run in that file, and the simulated one of as many kernels on as many GPUs.
 """
 
 from __future__ import annotations
@@ -70,17 +71,28 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     parts: dict[str, list[float]] = {"first": [chosen.first_s], "second": [chosen.second_s]}
+    solutions: list[dict[str, Any]] = []
     if chosen.source:
         runs = json.loads(chosen.source.read_text())["runs"]
-        solutions = [run for run in runs if run["gpus"] == 1 and run["kernel"] == "solution"]
-        parts = {name: [s for run in solutions for s in run["parts_s"][name]] for name in parts}
-    rows = [simulate(n, chosen.units, parts["first"], parts["second"], seed=31) for n in GPUS]
+        solutions = [run for run in runs if run["kernel"] == "solution"]
+        on_one = [run for run in solutions if run["gpus"] == 1]
+        parts = {name: [s for run in on_one for s in run["parts_s"][name]] for name in parts}
+
+    def simulated(gpus: int, units: int) -> dict[str, Any]:
+        return simulate(gpus, units, parts["first"], parts["second"], seed=31)
+
+    rows = [simulated(gpus, chosen.units) for gpus in GPUS]
     record = {
         "simulation": "of the schedule alone, with the seconds of jobs on one GPU",
         "seconds_of": chosen.source.name if chosen.source else "the options: nothing was measured",
         "jobs": {name: len(some) for name, some in parts.items()},
         "lanes": LANES,
         "rows": rows,
+        "beside_real_runs": [
+            {"gpus": run["gpus"], "kernels": run["kernels"], "real_a_minute": run["a_minute"]}
+            | {"simulated_a_minute": simulated(run["gpus"], run["kernels"])["a_minute"]}
+            for run in solutions
+        ],
     }
     if chosen.out:
         chosen.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

@@ -13,6 +13,8 @@ MIB = 1 << 20
 FIXED_ALLOWANCE = 512 * MIB
 # A kernel may hold this much more while it is timed than in the memory step.
 SLACK = 128 * MIB
+# For the judge's own work. With two, one of 40 measurements of 01 on an H100 ran out of memory.
+PIECES = 3
 
 
 def allowance(held_bytes: int) -> int:
@@ -33,12 +35,12 @@ def available() -> int:
 
 
 def reserve_for_judge(piece_bytes: int) -> None:
-    """Reserve two more pieces of memory than torch has by now, for the judge's own work.
+    """Reserve PIECES more pieces of memory than torch has by now, for the judge's own work.
 
     The same work may need more memory the second time: torch cuts a small tensor from a large
     piece, and while that tensor lives, takes a new piece for the next large one.
     """
-    enough, taken = torch.cuda.memory_reserved() + 2 * piece_bytes, []
+    enough, taken = torch.cuda.memory_reserved() + PIECES * piece_bytes, []
     while torch.cuda.memory_reserved() < enough:
         taken.append(torch.empty(piece_bytes, dtype=torch.uint8, device="cuda"))
 

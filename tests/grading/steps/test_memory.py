@@ -680,7 +680,7 @@ def test_before_that_the_judge_takes_room_to_spare(monkeypatch):
         torch.cuda, "memory_reserved", lambda: 10 * piece + max(0, taken - free) * piece
     )
     reserved_memory.reserve_for_judge(piece)
-    assert taken == free + 2
+    assert taken == free + reserved_memory.PIECES
 
 
 # -- on a real GPU: python -m pytest -m gpu tests/grading/steps/test_memory.py
