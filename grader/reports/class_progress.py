@@ -9,7 +9,7 @@ from jinja2 import Environment
 
 from grader.classroom import RunState
 from grader.model import texts
-from grader.reports.webpage import Own, file, page_templates
+from grader.reports.webpage import Own, file, minute, page_templates
 
 EVERY_S = 2  # between two looks of a browser
 
@@ -46,11 +46,7 @@ def page(state: RunState, title: str, now: datetime, over: str = "") -> str:
 
 @cache
 def _templates() -> Environment:
-    return page_templates({"shown": texts.one_line, "minute": _minute})
-
-
-def _minute(time: str) -> str:
-    return time[:16].replace("T", " ")
+    return page_templates({"shown": texts.one_line, "minute": minute})
 
 
 def _duration(seconds: float) -> str:

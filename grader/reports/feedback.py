@@ -11,11 +11,11 @@ from jinja2 import Environment
 
 from grader.classroom import FinalCell, StudentsView
 from grader.classroom.policy.records import remark, text_of
-from grader.model import Result, Status, texts, utc
+from grader.model import Result, Status, texts
 from grader.reports.report_parts import all_steps, colour_of, parts_of
 from grader.reports.solution_pages import inline
 from grader.reports.terminal import word_of
-from grader.reports.webpage import Own, file, page_templates
+from grader.reports.webpage import Own, file, minute, page_templates
 
 # The words of a cell that has no result.
 _STANDING = {
@@ -95,20 +95,13 @@ def _facts(view: StudentsView, course: Course) -> list[tuple[str, str]]:
     return [
         (name, text)
         for name, text in (
-            ("handed in", _minute(row.submitted_at)),
-            ("deadline", _minute(row.deadline)),
-            ("graded", _minute(course.made_at)),
+            ("handed in", minute(row.submitted_at)),
+            ("deadline", minute(row.deadline)),
+            ("graded", minute(course.made_at)),
             ("comment", row.comment),
         )
         if text
     ]
-
-
-def _minute(time: str) -> str:
-    try:
-        return utc(time).strftime("%Y-%m-%d %H:%M UTC") if time else ""
-    except ValueError:
-        return ""
 
 
 def _grade(cell: FinalCell, result: Result | None) -> dict[str, Any]:

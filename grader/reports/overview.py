@@ -16,7 +16,7 @@ from markupsafe import Markup
 from grader.classroom import AtExercise, FinalCell, FinalRow, Overview
 from grader.classroom.policy.overview import PASSED
 from grader.classroom.policy.records import remark, text_of
-from grader.model import Attempt, percent, texts, utc
+from grader.model import Attempt, percent, texts
 from grader.model.verdict import first_problem
 from grader.reports.board_plots import share_strip
 from grader.reports.formats import facts
@@ -24,7 +24,7 @@ from grader.reports.report_parts import colour_of
 from grader.reports.report_plots import share_of
 from grader.reports.solution_pages import inline
 from grader.reports.terminal import word_of
-from grader.reports.webpage import Own, file, page_templates
+from grader.reports.webpage import Own, file, minute, page_templates
 
 MOST_MISTAKES = 30
 MOST_NAMED = 6  # students of a mistake
@@ -56,7 +56,7 @@ def index(of: Overview, course: Course, links: Mapping[str, str], notes: Sequenc
     return _rendered(
         "overview.html",
         course=course,
-        when=_minute(course.made_at),
+        when=minute(course.made_at),
         tiles=_tiles(of),
         columns=[(PASSED, PASSED), *_columns(of)],
         standings=[_standing(one, of) for one in of.exercises],
@@ -88,8 +88,8 @@ def student(of: Overview, row: FinalRow, course: Course) -> str:
             for name, text in (
                 ("section", row.section),
                 ("group", row.group),
-                ("handed in", _minute(row.submitted_at)),
-                ("deadline", _minute(row.deadline)),
+                ("handed in", minute(row.submitted_at)),
+                ("deadline", minute(row.deadline)),
                 ("comment", row.comment),
                 ("notes", "; ".join(row.notes)),
             )
@@ -163,7 +163,7 @@ def _attempt(one: Attempt) -> dict[str, Any]:
     problem = first_problem(result)
     share = share_of(result)
     return {
-        "when": _minute(result.started_at),
+        "when": minute(result.started_at),
         "exercise": result.exercise,
         "word": word_of(result.status).lower(),
         "colour": colour_of(result.status),
@@ -172,13 +172,6 @@ def _attempt(one: Attempt) -> dict[str, Any]:
         "why": facts.reason(result) if problem or not result.steps else "",
         "notes": "; ".join(one.notes),
     }
-
-
-def _minute(time: str) -> str:
-    try:
-        return utc(time).strftime("%Y-%m-%d %H:%M") if time else ""
-    except ValueError:
-        return ""
 
 
 def _rendered(template: str, **values: Any) -> str:

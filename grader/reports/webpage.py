@@ -12,6 +12,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from grader.model import utc
+
 Filters = Mapping[str, Callable[..., Any]]
 NO_SCRIPT = Markup()
 
@@ -51,6 +53,14 @@ def file(templates: Environment, name: str) -> Markup:
     assert templates.loader is not None
     source, _, _ = templates.loader.get_source(templates, name)
     return Markup(f"\n{source}\n")
+
+
+def minute(time: str) -> str:
+    """Return a time in ISO 8601 to the minute, with its zone; nothing for what is no time."""
+    try:
+        return utc(time).strftime("%Y-%m-%d %H:%M UTC") if time else ""
+    except ValueError:
+        return ""
 
 
 def _hash(text: Markup) -> str:

@@ -30,7 +30,7 @@ _CANVAS_POINTS, _CANVAS_TEST = "Points Possible", "Student, Test"
 
 
 def read_roster(path: Path) -> Roster:
-    """Read the students of a CSV file; a sentence with the line's number reports what is odd.
+    """Read the students of a CSV file; a sentence with file and line reports what is odd.
 
     Raises UsageError only where the file as a whole is no roster.
     """
@@ -60,8 +60,9 @@ def read_roster(path: Path) -> Roster:
         lines[key] = row.line
         students.append(student)
     if not students:
-        problems.append("the roster has no students")
-    return Roster(tuple(students), tuple(problems))
+        problems.append("it has no students")
+    # A class may have a roster for each section.
+    return Roster(tuple(students), tuple(f"{quoted(path.name)}: {one}" for one in problems))
 
 
 def _columns_of(columns: Collection[str]) -> dict[str, str]:

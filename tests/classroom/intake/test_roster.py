@@ -83,7 +83,10 @@ def test_a_name_with_a_line_feed_is_one_name_and_the_lines_behind_it_keep_their_
 def test_a_quote_that_nothing_closes_does_not_take_the_students_behind_it(tmp_path: Path):
     read = roster(tmp_path, 'login,name\nada,"Ada\nalan,Alan\ngrace,"Grace" Hopper\n')
     assert logins(read) == ["ada", "alan", "grace"]
-    assert [problem[:6] for problem in read.problems] == ["line 2", "line 4"]
+    assert [one.split(" has")[0] for one in read.problems] == [
+        "roster.csv: line 2",
+        "roster.csv: line 4",
+    ]
 
 
 def test_the_lines_that_canvas_adds_are_no_students(tmp_path: Path):
@@ -120,6 +123,14 @@ def test_odd_lines_are_reported_by_number_and_none_stops_the_class(
     assert "\n".join(read.problems) == snapshot
 
 
+def test_each_sentence_names_its_roster(tmp_path: Path):
+    for section in ("a", "b"):
+        path = tmp_path / f"section {section}.csv"
+        path.write_text("login\nada\nADA\n", encoding="utf-8")
+        [said] = read_roster(path).problems
+        assert said == f"section {section}.csv: line 3: ADA is already in line 2, which counts"
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -144,4 +155,4 @@ def test_a_roster_that_is_a_spreadsheet_or_not_there_ends_the_command(tmp_path: 
 
 
 def test_a_roster_without_students_says_so(tmp_path: Path):
-    assert roster(tmp_path, "login,name\n").problems
+    assert roster(tmp_path, "login,name\n").problems == ("roster.csv: it has no students",)
