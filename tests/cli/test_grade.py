@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.doctor import hardening
 from grader.model import ClassRun, parse_class
 
 pytestmark = pytest.mark.slow
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.slow
 TOY = Path(__file__).parents[1] / "courses/toy"
 SOLUTION = TOY / "solutions/p01_double"
 PLACE = "puzzles/p01_double/kernel.py"
+SMALL_DISK = Path(__file__).parents[1] / "small_disk.py"
 PATIENCE_S = 300
 
 
@@ -59,12 +61,17 @@ def order(folder: Path, *logins: str) -> list[object]:
     return ["grade", folder / "submissions", *named]
 
 
-def record(folder: Path) -> ClassRun:
-    return parse_class((folder / "out/class.json").read_bytes(), "class.json")
+def record(folder: Path, out: str = "out") -> ClassRun:
+    return parse_class((folder / out / "class.json").read_bytes(), "class.json")
 
 
-def standings(folder: Path) -> dict[str, tuple[str, int | None]]:
-    run = record(folder)
+def results(out: Path) -> dict[str, bytes]:
+    """Return the files of results by their names."""
+    return {path.name: path.read_bytes() for path in (out / "results").glob("*.json")}
+
+
+def standings(folder: Path, out: str = "out") -> dict[str, tuple[str, int | None]]:
+    run = record(folder, out)
     return {row.student: (row.standing, row.cells[0].points) for row in run.rows}
 
 
@@ -165,7 +172,7 @@ def wait_for_result(run: subprocess.Popen[str], folder: Path) -> dict[str, bytes
     """Return the first results on the disk."""
     end = time.monotonic() + PATIENCE_S
     while run.poll() is None and time.monotonic() < end:
-        if found := {p.name: p.read_bytes() for p in (folder / "out/results").glob("*.json")}:
+        if found := results(folder / "out"):
             return found
         time.sleep(0.02)
     raise AssertionError("nothing was graded")
@@ -199,7 +206,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(tmp_path: Path):
     assert not record(tmp_path).complete
     assert ran(*arguments, "--resume").returncode == 0
     assert standings(tmp_path) == EXPECTED
-    now = {path.name: path.read_bytes() for path in (tmp_path / "out/results").iterdir()}
+    now = results(tmp_path / "out")
     assert kept.items() <= now.items()
     assert len(now) == 3
 
@@ -216,9 +223,40 @@ def test_a_tree_that_is_killed_loses_nothing_and_leaves_nobody(tmp_path: Path):
     run.communicate(timeout=PATIENCE_S)
     assert ran(*arguments, "--jobs", "1", "--resume").returncode == 0
     assert standings(tmp_path) == EXPECTED
-    now = {path.name: path.read_bytes() for path in (tmp_path / "out/results").iterdir()}
+    now = results(tmp_path / "out")
     assert kept.items() <= now.items()
     assert len(now) == 3
+
+
+def test_a_disk_that_fills_up_ends_the_run_and_loses_nothing(tmp_path: Path):
+    """The disk is real: a small file system of the run's own."""
+    if why := hardening.user_namespaces():
+        pytest.skip(f"a file system of its own needs user namespaces: {why}")
+    arguments = [*a_class(tmp_path), "--jobs", "1"]
+    (tmp_path / "out").mkdir()
+    done = subprocess.run(
+        [sys.executable, SMALL_DISK, tmp_path / "out", tmp_path, *command(*arguments)],
+        cwd=TOY,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=2 * PATIENCE_S,
+    )
+    said = json.loads(done.stdout)
+    full, whole = said["said"]
+    assert said["codes"] == [3, 0], full + whole
+    *_, error, then = full.splitlines()
+    assert error.startswith("error: The results cannot be written to ")
+    assert error.endswith("No space left on device.")
+    assert then == (
+        "next: Make room there; then go on with --resume: what was graded before is kept."
+    )
+    assert "Traceback" not in full
+    assert not record(tmp_path, "full").complete
+    kept, now = (results(tmp_path / name) for name in ("full", "done"))
+    assert kept.items() <= now.items()
+    assert 0 < len(kept) < len(now) == 3
+    assert standings(tmp_path, "done") == EXPECTED
 
 
 def test_a_judge_that_is_killed_is_no_zero(tmp_path: Path):
