@@ -5,7 +5,7 @@
 RESULTS is a folder that a file system of its own is mounted over, in namespaces of this process:
 nobody else sees it, and it takes no privileges. COPIES gets the folders `full` and `done` with what
 was there when COMMAND had ended, and when COMMAND --resume had. Prints both exit codes and what both
-wrote to standard error, as JSON.
+wrote to standard error, as JSON. Ends with NO_DISK, and says why, where namespaces are not allowed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,19 @@ from grader.worker import linux
 
 SIZE = "4m"  # some files of results have room, and filling the rest takes a millisecond
 BLOCK = 4096
+NO_DISK = 77
 
 
-def main(results: Path, copies: Path, command: list[str]) -> dict[str, object]:
-    linux.own_mounts()
-    linux.mount("none", results, "tmpfs", data=f"size={SIZE}")
+def mount(folder: Path) -> None:
+    try:
+        linux.own_mounts()
+        linux.mount("none", folder, "tmpfs", data=f"size={SIZE}")
+    except OSError as error:
+        print(f"no file system of its own: {error.strerror}", file=sys.stderr)
+        sys.exit(NO_DISK)
+
+
+def graded(results: Path, copies: Path, command: list[str]) -> dict[str, object]:
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while run.poll() is None and not list(results.glob("results/*.json")):
         time.sleep(0.01)
@@ -43,4 +51,6 @@ def main(results: Path, copies: Path, command: list[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])))
+    disk = Path(sys.argv[1])
+    mount(disk)
+    print(json.dumps(graded(disk, Path(sys.argv[2]), sys.argv[3:])))
