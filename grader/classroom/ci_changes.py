@@ -18,6 +18,8 @@ from grader.course import Exercise, catalog, commits
 from grader.model import BrokenExercise, texts
 
 SHOWN = 10  # characters of a commit's name
+# A build that passes must not be read as one of all exercises.
+OTHERS = "This run does not say whether the others pass: grader check --all grades all."
 # Files that change no verdict, wherever they lie. All others but kernels may.
 HARMLESS = frozenset(
     (".md", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".pdf", ".ipynb", ".gitignore")
@@ -118,7 +120,7 @@ def scope(exercises: Sequence[Exercise], compared: Base | None) -> Scope:
     touched = {kernels[path] for path in paths if path in kernels}
     chosen = tuple(one for one in everything if one.name in touched)
     count = f"{len(chosen)} of {len(everything)} exercises" if chosen else "No exercise"
-    return Scope(chosen, f"{count} changed since {since[:SHOWN]}; the others are not graded.")
+    return Scope(chosen, f"{count} changed since {since[:SHOWN]}. {OTHERS}")
 
 
 def _kernels(exercise: Exercise) -> list[str]:

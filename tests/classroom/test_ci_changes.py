@@ -149,7 +149,7 @@ def test_the_kernels_that_changed_are_graded(root: Path, git: Git):
     )
     names, sentence = chosen(root, Base(before))
     assert names == ["01_double"]
-    assert sentence == (f"1 of 3 exercises changed since {before[:10]}; the others are not graded.")
+    assert sentence == (f"1 of 3 exercises changed since {before[:10]}. {ci_changes.OTHERS}")
     (root / "puzzles/p01_copy/kernel.py").write_text("# not committed\n")
     assert chosen(root, Base(before))[0] == ["p01_copy", "01_double"]
     (root / "exercises/02_row_sum/kernel.py").unlink()
@@ -288,9 +288,32 @@ def test_a_push_to_github_grades_what_it_changed(
     assert cli.main(["ci", "--changed"]) == 0
     assert judged == ["01_double"]
     out = capsys.readouterr().out
-    said = f"1 of 3 exercises changed since {before[:10]}; the others are not graded."
+    said = f"1 of 3 exercises changed since {before[:10]}. {ci_changes.OTHERS}"
     assert f"::notice title=grader::7 of 10 points. {said}" in out
     assert texts.entities(said) in (tmp_path / "summary.md").read_text()
+
+
+def test_a_build_says_that_it_does_not_speak_for_what_an_earlier_push_broke(
+    root: Path, git: Git, monkeypatch, tmp_path: Path, capsys
+):
+    def run(requests, progress, heard=lambda result: None):
+        broken = any(request.exercise.name == "01_double" for request in requests)
+        status = Status.FAIL if broken else Status.PASS
+        results = [reported.PASSED.model_copy(update={"status": status}) for _ in requests]
+        for result in results:
+            heard(result)
+        return results
+
+    monkeypatch.setattr(check, "run", run)
+    codes = []
+    for name in ("01_double", "02_row_sum"):
+        before = git("rev-parse", "HEAD")
+        commit(root, git, f"exercises/{name}/kernel.py")
+        pushed(monkeypatch, tmp_path, before)
+        codes.append(cli.main(["ci", "--changed"]))
+    assert codes == [1, 0]
+    assert ci_changes.OTHERS in capsys.readouterr().out
+    assert "does not say whether the others pass" in (tmp_path / "summary.md").read_text()
 
 
 def test_a_push_that_changed_no_exercise_is_no_failure(

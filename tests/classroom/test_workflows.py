@@ -25,7 +25,7 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from typer.main import get_command
 
-from grader.classroom import signing
+from grader.classroom import ci_changes, signing
 from grader.cli.commands import app
 from grader.model.attempts import Attempt, Signed, attempt_json
 
@@ -534,7 +534,7 @@ def test_a_push_of_one_kernel_is_graded_alone(student: Path, bin_folder: Path, t
     }
     done = run(check["run"], student, bin_folder, github)
     assert done.returncode == 0, done.stdout
-    said = f"1 of 2 exercises changed since {before[:10]}; the others are not graded."
+    said = f"1 of 2 exercises changed since {before[:10]}. {ci_changes.OTHERS}"
     assert f"::notice title=grader::7 of 10 points. {said}" in done.stdout
 
 

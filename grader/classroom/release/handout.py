@@ -22,8 +22,16 @@ __pycache__/
 GITATTRIBUTES = "* -text\n"
 
 _ON_PUSH = {
-    "github": "GitHub checks your kernels whenever you push: see the tab Actions.",
-    "gitlab": "GitLab checks your kernels whenever you push: see Build, Pipelines.",
+    "github": (
+        "GitHub checks your kernels whenever you push: see the tab Actions. It grades the exercises\n"
+        "that the push changed. So a green build may follow a red one while an older exercise still\n"
+        "fails: `Run workflow` there grades all, as `grader check --all` does here."
+    ),
+    "gitlab": (
+        "GitLab checks your kernels whenever you push: see Build, Pipelines. It grades the exercises\n"
+        "that the push changed. So a green pipeline may follow a red one while an older exercise\n"
+        "still fails: `New pipeline` there grades all, as `grader check --all` does here."
+    ),
     "classroom50": "Classroom 50 checks your kernels when you submit.",
 }
 
