@@ -20,7 +20,7 @@ from grader.cli.ci import KEY, sigterm_as_interrupt
 from grader.cli.deliver import log_message
 from grader.cli.progress import Progress
 from grader.course import catalog, settings
-from grader.model import CannotGrade, GraderError, UsageError
+from grader.model import CannotGrade, GraderError, UsageError, login_of
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -247,6 +247,19 @@ def _report(order: ClassOrder, run: ClassRun) -> int:
     from grader.reports import class_run as reports
 
     say.show(reports.summary(run, say.width()))
-    for line in reports.next_steps(run, order.out):
+    failed = _failed(order, run)
+    for line in reports.next_steps(run, order.out, failed):
         say.message(line)
-    return 3 if any(cell.standing == "not_graded" for row in run.rows for cell in row.cells) else 0
+    return 3 if failed else 0
+
+
+def _failed(order: ClassOrder, run: ClassRun) -> bool:
+    """Return whether something that was to be graded could not be."""
+    names = {exercise.name for exercise in order.exercises}
+    students = set(map(login_of, order.students))
+    return any(
+        cell.standing == "not_graded" and cell.exercise in names
+        for row in run.rows
+        if not students or login_of(row.student) in students
+        for cell in row.cells
+    )

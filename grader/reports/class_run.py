@@ -13,20 +13,31 @@ from rich.text import Text
 from grader.model import Cell, ClassRun, login_of, texts
 
 MOST_NAMED = 5  # students who are named with one reason
+MOST_IDLE = 3  # exercises that nobody began, with a line each
+BEGUN = ("passed", "partly", "failed", "not graded")
 COLUMNS = ("passed", "partly", "failed", "not started", "missing", "unreadable", "not graded")
 
 
 def summary(run: ClassRun, width: int) -> Text:
-    """Draw how many students are where in each exercise, and name those with nothing to grade."""
+    """Draw how many students are where in each exercise, and name those with nothing to grade.
+
+    Exercises that nobody began are named together.
+    """
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("exercise", overflow="fold")
     counts = {name: _counts(run, name) for name in run.exercises}
     shown = [one for one in COLUMNS if any(count[one] for count in counts.values())]
     for column in shown:
         table.add_column(column, justify="right")
+    idle = [name for name, count in counts.items() if not any(map(count.get, BEGUN))]
+    together = len(idle) > MOST_IDLE
     for name, count in counts.items():
-        table.add_row(name, *(str(count[one] or "") for one in shown))
-    return Text("\n".join([_drawn(table, width), *_named(run), ""]))
+        if not (together and name in idle):
+            table.add_row(name, *(str(count[one] or "") for one in shown))
+    lines = [] if together and len(idle) == len(counts) else [_drawn(table, width)]
+    if together:
+        lines.append(f"nobody began {len(idle)} exercises, from {idle[0]} to {idle[-1]}")
+    return Text("\n".join([*lines, *_named(run), ""]))
 
 
 def changes(before: ClassRun, after: ClassRun, width: int) -> Text:
@@ -88,15 +99,20 @@ def _named(run: ClassRun) -> Iterator[str]:
             by_reason.setdefault(f"could not be read: {row.why}", []).append(who)
         for cell in row.cells:
             if cell.standing == "not_graded":
-                reason = f"{cell.exercise} could not be graded: {cell.why}"
+                reason = f"{cell.exercise} has no result: {cell.why}"
                 by_reason.setdefault(reason, []).append(who)
     for reason, logins in by_reason.items():
         more = f" and {len(logins) - MOST_NAMED} more" if len(logins) > MOST_NAMED else ""
         yield f"{', '.join(logins[:MOST_NAMED])}{more}: {reason}"
 
 
-def next_steps(run: ClassRun, out: Path) -> Iterator[str]:
-    """Yield the commands that come next, from the record's folder."""
-    if any(cell.standing == "not_graded" for row in run.rows for cell in row.cells):
+def next_steps(run: ClassRun, out: Path, failed: bool) -> Iterator[str]:
+    """Yield the commands that come next, from the record's folder.
+
+    `failed` says that something which was to be graded could not be.
+    """
+    if failed:
         yield "next: run the same command again with --resume: it tries what could not be graded"
+    elif any(cell.standing == "not_graded" for row in run.rows for cell in row.cells):
+        yield "next: grade the others with --resume, without --students and --exercises"
     yield f"next: grader export csv-wide {out} --out grades.csv"

@@ -50,7 +50,7 @@ def page(view: StudentsView, course: Course) -> str:
             who=row.name or row.student,
             total=total(view),
             facts=_facts(view, course),
-            grades=[_grade(cell, view.results.get(cell.exercise)) for cell in row.cells],
+            grades=[_grade(cell, view) for cell in row.cells],
             parts=[
                 (cell, result, word_of(result.status), colour_of(result.status), parts_of(result))
                 for cell in row.cells
@@ -98,14 +98,16 @@ def _facts(view: StudentsView, course: Course) -> list[tuple[str, str]]:
             ("handed in", minute(row.submitted_at)),
             ("deadline", minute(row.deadline)),
             ("graded", minute(course.made_at)),
+            ("reason", row.reason),
             ("comment", row.comment),
         )
         if text
     ]
 
 
-def _grade(cell: FinalCell, result: Result | None) -> dict[str, Any]:
+def _grade(cell: FinalCell, view: StudentsView) -> dict[str, Any]:
     """Return a row of the table of grades."""
+    result = view.results.get(cell.exercise)
     word, colour = _STANDING[cell.standing], "faint"
     if cell.standing == "graded" and result is not None:
         word, colour = word_of(result.status).lower(), colour_of(result.status)
@@ -115,7 +117,7 @@ def _grade(cell: FinalCell, result: Result | None) -> dict[str, Any]:
         "word": word,
         "colour": colour,
         "points": "–" if cell.final is None else f"{text_of(cell.final)} of {cell.max_points}",
-        "remark": remark(cell),
+        "remark": remark(cell, view.row),
         "counts": cell.counts,
         "link": result is not None and bool(all_steps(result)),
     }
@@ -129,7 +131,7 @@ def _lines(view: StudentsView, course: Course) -> Iterator[str]:
         yield f"- {name}: {_plain(text)}"
     yield from ("", "| exercise | verdict | points | remarks |", "| --- | --- | --- | --- |")
     for cell in row.cells:
-        grade = _grade(cell, view.results.get(cell.exercise))
+        grade = _grade(cell, view)
         said = grade["remark"] + ("" if cell.counts else " (not in the total)")
         cells = (cell.exercise, grade["word"], grade["points"], said.strip())
         yield f"| {' | '.join(map(_plain, cells))} |"

@@ -82,7 +82,7 @@ def student(of: Overview, row: FinalRow, course: Course) -> str:
         course=course,
         row=row,
         total=text_of(row.total) if row.total is not None else row.why,
-        grades=[(cell, text_of(cell.final) or "–", remark(cell)) for cell in row.cells],
+        grades=[(cell, text_of(cell.final) or "–", remark(cell, row)) for cell in row.cells],
         facts=[
             (name, text)
             for name, text in (
@@ -90,6 +90,7 @@ def student(of: Overview, row: FinalRow, course: Course) -> str:
                 ("group", row.group),
                 ("handed in", minute(row.submitted_at)),
                 ("deadline", minute(row.deadline)),
+                ("reason", row.reason),
                 ("comment", row.comment),
                 ("notes", "; ".join(row.notes)),
             )

@@ -258,6 +258,14 @@ def test_a_disk_that_fills_up_ends_the_run_and_loses_nothing(tmp_path: Path):
     assert standings(tmp_path, "done") == EXPECTED
 
 
+def test_one_student_of_a_class_may_be_graded_first(tmp_path: Path):
+    done = ran(*a_class(tmp_path), "--jobs", "1", "--students", "ada")
+    assert done.returncode == 0, done.stderr
+    assert "2 of 3 kernels are not to be graded now" in done.stderr
+    assert "next: grade the others with --resume" in done.stderr
+    assert standings(tmp_path)["bob"] == ("not_graded", None)
+
+
 def test_a_judge_that_is_killed_is_no_zero(tmp_path: Path):
     """A judge that is killed while it starts, which takes longest: its kernel is graded again."""
     hand_in(tmp_path, ["ada"], SOLUTION / "kernel.py")

@@ -159,8 +159,12 @@ class Batch:
         self.found.results.clear()
         self.found.results |= self.store.known(self._units, self.models)
         self._cached = sum(not self._is_due(one) for one in self._units)
-        if self._cached:
-            self._tell(f"{self._cached} of {len(self._units)} kernels are not graded now")
+        others = len(self._units) - len(self.chosen & self._units.keys())
+        known = self._cached - others
+        if known:
+            self._tell(f"{known} of {len(self._units)} kernels have a result already")
+        if others:
+            self._tell(f"{others} of {len(self._units)} kernels are not to be graded now")
 
     def _loop(self) -> None:
         looked = alive = time.monotonic()

@@ -23,8 +23,10 @@ _CANVAS = re.compile(
     r"(?P<who>[^_]+)(?P<late>_LATE)?_(?P<user>\d+)_(?P<file>\d+)_(?P<name>.+)", re.S
 )
 # Moodle: `Ada Lovelace_123456_assignsubmission_file_`, a folder or the beginning of a file's name.
+# What was typed into a box of the page lies in a folder with `onlinetext` instead.
 _MOODLE = re.compile(
-    r"(?P<who>.+?)_(?P<user>\d+)_assignsubmission_file(?:_(?P<name>.*))?", re.DOTALL
+    r"(?P<who>.+?)_(?P<user>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_(?P<name>.*))?",
+    re.DOTALL,
 )
 # Ends of the headings, by `tables.key_of`, of columns that name a student. A column of points or
 # years does not.
@@ -115,7 +117,8 @@ def _match(name: str, known: Directory) -> Match:
         return Match(students, written["name"], order, notes)
     if written := _MOODLE.fullmatch(name):
         students = _named(written["user"], written["who"], known)
-        return Match(students, written["name"] or "")
+        order = (0 if written["kind"] == "file" else -1, 0)
+        return Match(students, written["name"] or "", order)
     ends = dict(_ends(name, known))
     prefix = next(iter(ends)) if len(ends) == 1 else ""
     return Match(tuple(ends.values()), name, prefix=prefix)

@@ -196,8 +196,8 @@ def _lone(found: _Found, needs: Needs) -> _Found:
 def _nothing_fits(files: _Found, found: _Found, needs: Needs) -> str:
     if len(files) == 1:
         return (
-            f"{quoted(files[0][1].name)} does not say which exercise it is of: grade one exercise, "
-            f"or have it handed in as {needs.shown}kernel.py"
+            f"{quoted(files[0][1].name)} does not say which exercise it is of: name it after its "
+            f"exercise, such as {PurePosixPath(needs.shown).name}.py, or grade one exercise only"
         )
     return (
         f"it holds none of the course's exercises, such as {needs.shown}, but "

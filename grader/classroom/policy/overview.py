@@ -125,7 +125,7 @@ def _history(
     found: dict[str, dict[str, Attempt]] = {row.student: {} for row in rows}
     for one in attempts:
         student = known.get(login_of(one.student))
-        if student is not None:
+        if student is not None and one.result.status is not Status.NOT_STARTED:
             found[student].setdefault(one.id, one)
     return {
         student: tuple(sorted(own.values(), key=lambda one: time_key(one.result.started_at)))

@@ -66,6 +66,17 @@ class FinalRow:
         )
 
 
+    @property
+    def reason(self) -> str:
+        """The one reason why no exercise has work or a result, such as a damaged archive; or none.
+
+        Lists give it once, and not at each of many exercises.
+        """
+        reasons = {cell.reason for cell in self.cells if cell.standing != "graded"}
+        of_all = all(cell.standing != "graded" for cell in self.cells)
+        return reasons.pop() if of_all and len(reasons) == 1 < len(self.cells) else ""
+
+
 @dataclass(frozen=True)
 class Manual:
     """An instructor's line about one student: points, a change of points, or a comment alone.
@@ -93,9 +104,14 @@ def explained(cell: FinalCell) -> str:
     return "; ".join(parts)
 
 
-def remark(cell: FinalCell) -> str:
-    """Return what there is to say about a cell: why it has these points, and what changed them."""
+def remark(cell: FinalCell, row: FinalRow) -> str:
+    """Return what there is to say about a cell: why it has these points, and what changed them.
+
+    The row's own reason is none of it.
+    """
     said = explained(cell)
+    if cell.reason == row.reason:
+        return said
     told_already = cell.reason and cell.reason in said
     return said if told_already else "; ".join(filter(None, (cell.reason, said)))
 

@@ -148,11 +148,10 @@ def final_wide(rows: Sequence[FinalRow]) -> str:
 
 def _unfinished(row: FinalRow) -> list[str]:
     """Return why there is no work, or no result: once where it is so for all exercises."""
-    reasons = [(cell.exercise, cell.reason) for cell in row.cells if cell.standing != "graded"]
-    told = {reason for _, reason in reasons}
-    if len(told) == 1 and len(reasons) == len(row.cells) > 1:
-        return [*told]
-    return [f"{name}: {reason}" for name, reason in reasons if reason]
+    if row.reason:
+        return [row.reason]
+    cells = [cell for cell in row.cells if cell.standing != "graded" and cell.reason]
+    return [f"{cell.exercise}: {cell.reason}" for cell in cells]
 
 
 def _joined(sentences: Iterable[str]) -> str:

@@ -174,7 +174,7 @@ def test_what_was_graded_is_not_graded_again(batch):
     assert len(crew.began) == 1
     assert (cells(again)["ada"].points, cells(again)["bob"].points) == (4, 5)
     assert cells(again)["ada"].attempt == cells(record)["ada"].attempt
-    assert "1 of 2 kernels are not graded now" in said
+    assert "1 of 2 kernels have a result already" in said
 
 
 def test_a_fault_of_a_machine_is_tried_on_another_worker(batch):

@@ -33,6 +33,7 @@ def match(*entries: str, students: tuple[Student, ...] = CLASS) -> list[Match]:
         pytest.param("kernels-2026-ada", ADA, id="github-classroom"),
         pytest.param("hw1_ada.zip", ADA, id="underscore"),
         pytest.param("Ada King Lovelace_777_assignsubmission_file_", ADA, id="moodle-name"),
+        pytest.param("Ada King Lovelace_1_assignsubmission_onlinetext_", ADA, id="moodle-text"),
         pytest.param("Somebody Else_567_assignsubmission_file", ALAN, id="moodle-number"),
         pytest.param("Alan Turing_1_assignsubmission_file_kernel.py", ALAN, id="moodle-file"),
         pytest.param("lovelaceadaking_77_88_kernel.py", ADA, id="canvas-name"),

@@ -199,6 +199,16 @@ def test_of_several_submissions_the_latest_counts_and_the_others_are_named(tmp_p
     assert "ada.zip" in ada.notes[-1]
 
 
+def test_a_file_counts_before_what_was_typed_into_moodle(tmp_path: Path):
+    fill(tmp_path / "in" / "Ada L_1_assignsubmission_onlinetext_", {"onlinetext.html": b"<p>Done"})
+    [ada] = taken(tmp_path, Student("ada", "Ada L"))
+    assert "onlinetext.html" in ada.fault
+    fill(tmp_path / "in" / "Ada L_1_assignsubmission_file_", {"my kernels.zip": zipped(GOOD)})
+    [ada] = taken(tmp_path, Student("ada", "Ada L"))
+    assert ada.place == "Ada L_1_assignsubmission_file_"
+    assert ada.folder is not None
+
+
 def test_without_times_the_note_says_that_nobody_knows_which_is_the_latest(tmp_path: Path):
     fill(tmp_path / "in", {"ada.zip": zipped(GOOD), "hw-ada.zip": zipped(GOOD)})
     [ada] = taken(tmp_path, ADA)

@@ -1,0 +1,44 @@
+"""The end of a class run in a terminal: what is worth a line, and what comes next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from class_runs import cell, row, run
+
+from grader.reports import class_run
+
+MANY = tuple(f"p{number:02}" for number in range(1, 50))
+
+
+def test_exercises_that_nobody_began_are_named_together():
+    cells = [cell(name, standing="not_started") for name in MANY]
+    begun = [cell("p01", 5, status="pass"), *cells[1:]]
+    text = class_run.summary(run(row("ada", *begun), row("bob", *cells), exercises=MANY), 100).plain
+    assert text.splitlines()[1:] == [
+        "p01            1            1",
+        "nobody began 48 exercises, from p02 to p49",
+    ]
+
+
+def test_a_few_exercises_have_a_line_each():
+    cells = [cell(name, standing="not_started") for name in MANY[:3]]
+    text = class_run.summary(run(row("ada", *cells), exercises=MANY[:3]), 100).plain
+    assert [line.split()[0] for line in text.splitlines()] == ["exercise", *MANY[:3]]
+
+
+@pytest.mark.parametrize(
+    ("standing", "failed", "said"),
+    [
+        pytest.param("graded", False, "", id="all-graded"),
+        pytest.param("not_graded", True, "it tries what could not be graded", id="a-fault"),
+        pytest.param("not_graded", False, "grade the others with --resume", id="not-chosen"),
+    ],
+)
+def test_what_comes_next_fits_what_has_no_result(standing, failed: bool, said: str):
+    made = run(row("ada", cell(standing=standing)), exercises=("01_double",))
+    *first, last = class_run.next_steps(made, Path("out"), failed)
+    assert bool(said) is bool(first)
+    assert said in "".join(first)
+    assert last == "next: grader export csv-wide out --out grades.csv"
