@@ -96,6 +96,9 @@ def described(out: Path, seconds: float, code: int, said: str) -> dict[str, Any]
         "check_s": round(statistics.median(one.duration_s for one in results), 2) if results else 0,
         "steps_s": steps_of(results),
         "parts_s": parts_of(out),
+        "parts_by_exercise": {
+            name: parts_of(out, name) for name in sorted({one.exercise for one in results})
+        },
         "measured_at_once": measured_at_once(out),
         "speeds": {
             name: speeds_of([one for one in results if one.exercise == name])
@@ -110,12 +113,12 @@ def results_in(out: Path) -> Iterator[Result]:
         yield parse_result(json.dumps(json.loads(path.read_text())["result"]))
 
 
-def parts_of(out: Path) -> dict[str, list[float]]:
+def parts_of(out: Path, exercise: str = r"\w+") -> dict[str, list[float]]:
     """Return the seconds of each first part that was followed by a second, and of each second."""
     text = "".join(path.read_text() for path in sorted((out / "logs").glob("*.log")))
     patterns = {
-        "first": r", ([\d.]+) s: all outputs compared",
-        "second": r", measuring on .*, ([\d.]+) s: ",
+        "first": rf" {exercise} on .*, ([\d.]+) s: all outputs compared",
+        "second": rf" {exercise}, measuring on .*, ([\d.]+) s: ",
     }
     return {name: [float(s) for s in re.findall(found, text)] for name, found in patterns.items()}
 

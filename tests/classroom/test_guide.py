@@ -8,7 +8,10 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import odd_class
 import pytest
@@ -196,3 +199,35 @@ def test_the_cost_of_a_submission_is_what_was_measured():
     total = sum(measured.values())
     assert f"| all six | {total:.0f} |" in GUIDE
     assert f"takes {100 * total / 3600:.1f} hours of one H200" in GUIDE
+
+
+@pytest.fixture
+def costs(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    import grade_costs
+
+    yield grade_costs
+    sys.modules.pop("grade_costs")
+
+
+def test_the_cost_of_a_class_run_is_what_was_measured(costs: ModuleType):
+    """`python bench/grade_costs.py` prints the table for new figures."""
+    record = json.loads((ROOT / "bench" / "results" / "grade_gpus_h100.json").read_text())
+    run = costs.of_solutions(record)
+    assert f"\n\n{costs.table(run)}\n" in GUIDE
+    words = " ".join(GUIDE.split())
+    seconds = f"{run['grading_s']:.0f} s from start to end, {run['a_minute']:.1f} a minute"
+    assert f"it graded {run['kernels']} solutions in {seconds}" in words
+
+
+def test_a_class_run_s_table_has_each_exercise_whose_parts_were_recorded(costs: ModuleType):
+    parts = {
+        "04_online_softmax": {"first": [8.0, 9.0], "second": [5.0, 6.0, 7.25]},
+        "01_vector_add": {"first": [4.0], "second": [2.0]},
+    }
+    run = {"kernels": 4, "grading_s": 50.0, "parts_by_exercise": parts}
+    assert costs.table(run).splitlines()[2:] == [
+        "| 01_vector_add | 1 | 4.0 | 2.0 |  |",
+        "| 04_online_softmax | 3 | 8.5 | 6.0 |  |",
+        "| 01, 04 together | 4 | 8.0 | 5.5 | 12.5 |",
+    ]
