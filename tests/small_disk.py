@@ -2,10 +2,10 @@
 
     python small_disk.py RESULTS COPIES COMMAND...
 
-RESULTS is a folder that a file system of its own is mounted over, in namespaces of this process:
-nobody else sees it, and it takes no privileges. COPIES gets the folders `full` and `done` with what
-was there when COMMAND had ended, and when COMMAND --resume had. Prints both exit codes and what both
-wrote to standard error, as JSON. Ends with NO_DISK, and says why, where namespaces are not allowed.
+A file system of its own is mounted over the folder RESULTS, in namespaces of this process: nobody
+else sees it, and it takes no privileges. COPIES gets two folders: `full`, with what was there when
+COMMAND had ended, and `done`, after COMMAND --resume. Prints both exit codes and what both wrote to
+standard error, as JSON. Ends with NO_DISK, and says why, where namespaces are not allowed.
 """
 
 from __future__ import annotations

@@ -23,14 +23,14 @@ GITATTRIBUTES = "* -text\n"
 
 _ON_PUSH = {
     "github": (
-        "GitHub checks your kernels whenever you push: see the tab Actions. It grades the exercises\n"
-        "that the push changed. So a green build may follow a red one while an older exercise still\n"
-        "fails: `Run workflow` there grades all, as `grader check --all` does here."
+        "GitHub checks your kernels whenever you push: see the tab Actions. It grades the\n"
+        "exercises that the push changed. So a green build may follow a red one while an older\n"
+        "exercise still fails: `Run workflow` there grades all, as `grader check --all` does here."
     ),
     "gitlab": (
-        "GitLab checks your kernels whenever you push: see Build, Pipelines. It grades the exercises\n"
-        "that the push changed. So a green pipeline may follow a red one while an older exercise\n"
-        "still fails: `New pipeline` there grades all, as `grader check --all` does here."
+        "GitLab checks your kernels whenever you push: see Build, Pipelines. It grades the\n"
+        "exercises that the push changed. So a green pipeline may follow a red one while an older\n"
+        "exercise still fails: `New pipeline` there grades all, as `grader check --all` does here."
     ),
     "classroom50": "Classroom 50 checks your kernels when you submit.",
 }
