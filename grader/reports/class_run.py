@@ -13,15 +13,15 @@ from rich.text import Text
 from grader.model import Cell, ClassRun, login_of, texts
 
 MOST_NAMED = 5  # students who are named with one reason
-MOST_IDLE = 3  # exercises that nobody began, with a line each
-BEGUN = ("passed", "partly", "failed", "not graded")
+MOST_IDLE = 3  # exercises that nobody started, with a line each
+STARTED = ("passed", "partly", "failed", "not graded")
 COLUMNS = ("passed", "partly", "failed", "not started", "missing", "unreadable", "not graded")
 
 
 def summary(run: ClassRun, width: int) -> Text:
     """Draw how many students are where in each exercise, and name those with nothing to grade.
 
-    Exercises that nobody began are named together.
+    Many exercises that nobody started are counted alone.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("exercise", overflow="fold")
@@ -29,14 +29,14 @@ def summary(run: ClassRun, width: int) -> Text:
     shown = [one for one in COLUMNS if any(count[one] for count in counts.values())]
     for column in shown:
         table.add_column(column, justify="right")
-    idle = [name for name, count in counts.items() if not any(map(count.get, BEGUN))]
+    idle = [name for name, count in counts.items() if not any(map(count.get, STARTED))]
     together = len(idle) > MOST_IDLE
     for name, count in counts.items():
         if not (together and name in idle):
             table.add_row(name, *(str(count[one] or "") for one in shown))
     lines = [] if together and len(idle) == len(counts) else [_drawn(table, width)]
     if together:
-        lines.append(f"nobody began {len(idle)} exercises, from {idle[0]} to {idle[-1]}")
+        lines.append(f"left out: {len(idle)} exercises that nobody started")
     return Text("\n".join([*lines, *_named(run), ""]))
 
 

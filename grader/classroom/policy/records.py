@@ -65,7 +65,6 @@ class FinalRow:
             f"{cell.exercise}: {words}" for cell in self.cells if (words := explained(cell))
         )
 
-
     @property
     def reason(self) -> str:
         """The one reason why no exercise has work or a result, such as a damaged archive; or none.
