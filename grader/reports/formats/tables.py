@@ -29,6 +29,7 @@ FINAL_LONG = (
 )
 FINAL_WIDE = ("name", "section", "group", "deadline", "submitted_at", "deductions", "notes")
 LONGEST_CELL = 1000  # characters
+MOST_NAMED = 5  # exercises with one reason
 _NUMBER = re.compile(r"-\d+(\.\d+)?")
 
 
@@ -139,7 +140,8 @@ def final_wide(rows: Sequence[FinalRow]) -> str:
     for row in rows:
         points = [text_of(cell.final) for cell in row.cells]
         about = (row.name, row.section, row.group, row.deadline, row.submitted_at)
-        notes = [*filter(None, (row.why, row.comment)), *_unfinished(row), *row.notes]
+        # The longest is last: of a long cell only the beginning is kept.
+        notes = [*filter(None, (row.why, row.comment)), *row.notes, *_unfinished(row)]
         sums = (text_of(row.total), text_of(row.most))
         said = (_joined(row.deductions), _joined(notes))
         table.append((row.student, *points, *sums, *about, *said))
@@ -147,11 +149,21 @@ def final_wide(rows: Sequence[FinalRow]) -> str:
 
 
 def _unfinished(row: FinalRow) -> list[str]:
-    """Return why there is no work, or no result: once where it is so for all exercises."""
+    """Return why there is no work, or no result: each reason once, with its exercises."""
     if row.reason:
         return [row.reason]
-    cells = [cell for cell in row.cells if cell.standing != "graded" and cell.reason]
-    return [f"{cell.exercise}: {cell.reason}" for cell in cells]
+    names: dict[str, list[str]] = {}
+    for cell in row.cells:
+        if cell.standing != "graded" and cell.reason:
+            # That the file of this exercise is not there would be a reason for each.
+            own = cell.standing == "not_started" and cell.exercise in cell.reason
+            names.setdefault("not started" if own else cell.reason, []).append(cell.exercise)
+    return [f"{_few(some)}: {reason}" for reason, some in names.items()]
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _joined(sentences: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import shutil
 from pathlib import Path
@@ -15,7 +16,10 @@ from cryptography.hazmat.primitives import serialization
 
 from grader import cli
 from grader.classroom import signing
+from grader.classroom.policy.final import final
+from grader.classroom.policy.settings import GradingSettings
 from grader.model.attempts import attempt_json
+from grader.reports.formats import tables
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +63,19 @@ def test_every_student_of_the_roster_has_a_row_with_the_final_grades():
     assert grace["notes"] == (
         f"no total: 01_double was not graded; 01_double: {NOISY}; 02_row_sum: kernel.py is a link"
     )
+
+
+def test_a_reason_is_given_once_with_its_exercises_and_behind_the_notes():
+    names = tuple(f"p{number:02}" for number in range(1, 50))
+    cells = [
+        class_runs.cell(name, standing="not_started", why=f"There is no puzzles/{name}/kernel.py.")
+        for name in names
+    ]
+    cells[1] = class_runs.cell("p02", 5, status="pass")
+    row = class_runs.row("ada", *cells, notes=("ada.zip counts",))
+    rows = final(class_runs.run(row, exercises=names), GradingSettings())
+    [ada] = csv.DictReader(io.StringIO(tables.final_wide(rows)))
+    assert ada["notes"] == "ada.zip counts; p01, p03, p04, p05, p06 and 43 more: not started"
 
 
 def test_long_rows_have_the_steps_and_the_grade_of_the_whole():
