@@ -34,7 +34,7 @@ AT_START = 0.4  # the share of kills that come while the loop starts
 PATIENCE_S = 90.0
 VERDICT = re.compile(r"(PASS|FAIL|NOT STARTED|NO VERDICT)  ")
 DWELL_S = 2.5  # the most seconds between two saves: a check takes some of them
-FIRST_S = 4.0  # from the start to the first verdict, on two idle cores
+FIRST_S = 4.0  # to the first verdict, beyond which rounds are longer; 2 are usual on two cores
 
 
 @dataclass(frozen=True)
