@@ -1,10 +1,10 @@
 """Print the table of what a class run costs on one GPU, as docs/classroom.md has it.
 
-    python bench/grade_costs.py bench/results/grade_gpus_h100.json
+    python bench/grade_costs.py bench/results/grade_gpus.json
 
-It is of the run on one GPU in which all kernels were solutions. The seconds of an exercise's two
-parts are medians; a dash stands for seconds that the run did not record. While outputs are compared
-other kernels are compared beside them, so that a kernel takes less of the GPU than both parts.
+It is of the complete runs on one GPU. Seconds of the two parts of a check are medians; those of an
+exercise are there if the run recorded them. Other kernels are compared beside one that is compared,
+so that a kernel takes less of the GPU than both parts.
 """
 
 from __future__ import annotations
@@ -18,34 +18,37 @@ from typing import Any
 
 PARTS = "first", "second"  # of a check on a GPU: what compares outputs, and what measures
 HEAD = (
-    "| exercise | kernels | outputs compared, s | measured, s | seconds of the GPU a kernel |\n"
-    "| --- | --- | --- | --- | --- |\n"
+    "| kernels | outputs compared, s | measured, s | seconds of the GPU a kernel |\n"
+    "| --- | --- | --- | --- |\n"
 )
+KERNELS = {"solution": "solutions", "wrong_output": "wrong outputs"}
+Run = Mapping[str, Any]
 
 
-def of_solutions(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the complete run on one GPU whose kernels are solutions."""
-    (run,) = (
-        run
-        for run in record["runs"]
-        if (run["gpus"], run["kernel"], run["exit_code"]) == (1, "solution", 0)
-    )
+def on_one_gpu(record: Mapping[str, Any], kernel: str) -> Run:
+    """Return the complete run on one GPU with such kernels, a function of bench/classes.py."""
+    runs: Sequence[Run] = record["runs"]
+    asked = 1, kernel, 0
+    (run,) = (one for one in runs if (one["gpus"], one["kernel"], one["exit_code"]) == asked)
     return run
 
 
-def table(run: Mapping[str, Any]) -> str:
-    """Return the rows of the exercises whose parts were recorded, and that of the whole run."""
-    parts = run.get("parts_by_exercise", {})
+def table(record: Mapping[str, Any]) -> str:
+    """Return a row for each exercise of the solutions, if it was recorded, and one for each run."""
+    parts = on_one_gpu(record, "solution").get("parts_by_exercise", {})
     rows = [
-        (name, len(some["second"]), _median(some["first"]), _median(some["second"]), "")
+        (f"{name}, {len(some['second'])} solutions", *map(_median, map(some.get, PARTS)), "")
         for name, some in sorted(parts.items())
     ]
-    # A record without parts by exercise has shares by exercise.
-    names = ", ".join(name[:2] for name in sorted(parts or run["share_by_exercise"]))
-    first, second = (_median([s for one in parts.values() for s in one[part]]) for part in PARTS)
+    rows += [_whole(on_one_gpu(record, kernel)) for kernel in KERNELS]
+    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _whole(run: Run) -> tuple[str, ...]:
+    numbers = ", ".join(name[:2] for name in sorted(run["speeds"]))
+    what = f"{numbers} together, {run['kernels']} {KERNELS[run['kernel']]}"
     each = f"{run['grading_s'] / run['kernels']:.1f}"
-    rows.append((f"{names} together", run["kernels"], first, second, each))
-    return HEAD + "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
+    return what, *map(_median, map(run["parts_s"].get, PARTS)), each
 
 
 def _median(seconds: Sequence[float]) -> str:
@@ -53,7 +56,7 @@ def _median(seconds: Sequence[float]) -> str:
 
 
 def main() -> int:
-    print(table(of_solutions(json.loads(Path(sys.argv[1]).read_bytes()))), end="")
+    print(table(json.loads(Path(sys.argv[1]).read_bytes())), end="")
     return 0
 
 

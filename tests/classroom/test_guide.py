@@ -212,22 +212,28 @@ def costs(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 def test_the_cost_of_a_class_run_is_what_was_measured(costs: ModuleType):
     """`python bench/grade_costs.py` prints the table for new figures."""
-    record = json.loads((ROOT / "bench" / "results" / "grade_gpus_h100.json").read_text())
-    run = costs.of_solutions(record)
-    assert f"\n\n{costs.table(run)}\n" in GUIDE
+    record = json.loads((ROOT / "bench" / "results" / "grade_gpus.json").read_text())
+    assert f"\n\n{costs.table(record)}\n" in GUIDE
+    run = costs.on_one_gpu(record, "solution")
     words = " ".join(GUIDE.split())
-    seconds = f"{run['grading_s']:.0f} s from start to end, {run['a_minute']:.1f} a minute"
-    assert f"it graded {run['kernels']} solutions in {seconds}" in words
+    rate = f"{run['grading_s']:.0f} s, {run['a_minute']:.1f} a minute"
+    assert f"it graded {run['kernels']} solutions in {rate}" in words
 
 
 def test_a_class_run_s_table_has_each_exercise_whose_parts_were_recorded(costs: ModuleType):
-    parts = {
+    of_each = {
         "04_online_softmax": {"first": [8.0, 9.0], "second": [5.0, 6.0, 7.25]},
         "01_vector_add": {"first": [4.0], "second": [2.0]},
     }
-    run = {"kernels": 4, "grading_s": 50.0, "parts_by_exercise": parts}
-    assert costs.table(run).splitlines()[2:] == [
-        "| 01_vector_add | 1 | 4.0 | 2.0 |  |",
-        "| 04_online_softmax | 3 | 8.5 | 6.0 |  |",
-        "| 01, 04 together | 4 | 8.0 | 5.5 | 12.5 |",
+    both = {"first": [4.0, 8.0, 9.0], "second": [2.0, 5.0, 6.0, 7.25]}
+    one = {"gpus": 1, "exit_code": 0, "kernels": 4, "speeds": of_each}
+    solutions = {"kernel": "solution", "grading_s": 50.0, "parts_s": both}
+    wrong = {"kernel": "wrong_output", "grading_s": 2.0, "parts_s": {"first": [], "second": []}}
+    interrupted = one | solutions | {"exit_code": 130}
+    runs = [interrupted, one | solutions | {"parts_by_exercise": of_each}, one | wrong]
+    assert costs.table({"runs": runs}).splitlines()[2:] == [
+        "| 01_vector_add, 1 solutions | 4.0 | 2.0 |  |",
+        "| 04_online_softmax, 3 solutions | 8.5 | 6.0 |  |",
+        "| 01, 04 together, 4 solutions | 8.0 | 5.5 | 12.5 |",
+        "| 01, 04 together, 4 wrong outputs | – | – | 0.5 |",
     ]
