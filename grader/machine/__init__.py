@@ -1,4 +1,4 @@
-"""The computer: devices, clocks, GPU memory, the GPU lock, processes, versions.
+"""The computer: devices, cores, clocks, GPU memory, the GPU lock, processes, versions.
 
 Offers functions that query the system, and that end processes. `__init__.pyi` lists the names, and
 everything else in here is private. For every room above `model`, and the worker (GPU memory and

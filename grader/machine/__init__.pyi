@@ -1,3 +1,4 @@
+from . import cores as cores
 from . import devices as devices
 from . import gpu_lock as gpu_lock
 from . import nvml as nvml

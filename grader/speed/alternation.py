@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from grader.machine import gpu_lock, nvml
 from grader.sandbox import WorkerLink
@@ -22,11 +22,10 @@ from grader.speed.clock import (
 )
 from grader.speed.slots import Slots
 from grader.speed.spot_checks import SlotContents
-from grader.speed.statistics import INDIFFERENCE, decide, interval
+from grader.speed.statistics import INDIFFERENCE, MIN_CYCLES, decide, interval
 
-MIN_CYCLES = 10  # enough for an interval, and for a deviation to decide with
 MAX_CYCLES = 48
-BUDGET_S = 3.0  # after which no further cycle begins, if MIN_CYCLES are done
+BUDGET_S = 3.0  # after which no further cycle begins, if the bound's `cycles` are done
 NARROW = 0.003  # relative to the share: an interval this narrow needs no further cycle
 
 
@@ -59,7 +58,7 @@ def alternate(
     `alone` are the reference's batches before the kernel's process was started.
     """
     samples, began = Samples(Evidence(alone)), time.monotonic()
-    while not _enough_cycles(samples, gate, began, bound.indifference):
+    while not _enough_cycles(samples, gate, began, bound.indifference, bound.cycles):
         reference.prepare()  # it rests while the judge writes the kernel's inputs
         timed = time_batch(kernel, slots)
         beside = time_reference_batch(reference, contents, kernel)
@@ -102,6 +101,39 @@ def time_reference_batch(
     return reference.time_batch(contents)
 
 
+def at_one_speed(samples: Samples) -> Samples:
+    """Scale the times of each cycle to the host's usual speed, which the reference's batch shows.
+
+    A core may need half as long again while a neighbour of the machine uses its other half. In a
+    cycle that slows the kernel and the reference alike.
+    """
+    seen = samples.evidence
+    # Of one batch: of an even number, the mean of two rates is not that of their times.
+    usual_s = statistics.median_high(one.claimed_s for one in seen.beside)
+    usual_rate = statistics.median_low(samples.ceilings)
+    slow = [one.claimed_s / usual_s for one in seen.beside]
+    evidence = Evidence(
+        [_scaled(one, one.claimed_s / usual_s) for one in seen.alone],
+        [_scaled(one, by) for one, by in zip(seen.kernel, slow, strict=True)],
+        [_scaled(one, by) for one, by in zip(seen.beside, slow, strict=True)],
+        paired=True,
+    )
+    return replace(samples, evidence=evidence, ceilings=[usual_rate] * len(samples.ceilings))
+
+
+def _scaled(batch: BatchTime, slow: float) -> BatchTime:
+    return replace(batch, window_s=batch.window_s / slow, claimed_s=batch.claimed_s / slow)
+
+
+def quiet_rate(samples: Samples, rates: Iterable[float]) -> float:
+    """Return the reference's usual rate beside the kernel, or more where the kernel slowed it.
+
+    `rates` are those without the kernel. The best of them is compared with the best beside it:
+    those were on a quiet core.
+    """
+    return statistics.median_low(samples.ceilings) * max(1.0, max(rates) / max(samples.ceilings))
+
+
 def corrected_rate(samples: Samples) -> float:
     """Return the work per second of the usual claim, lowered where the judge's clock demands it.
 
@@ -126,10 +158,14 @@ def corrected_shares(samples: Samples, ceiling: float) -> list[float]:
 
 
 def _enough_cycles(
-    samples: Samples, gate: float, began: float, indifference: float = INDIFFERENCE
+    samples: Samples,
+    gate: float,
+    began: float,
+    indifference: float = INDIFFERENCE,
+    least: int = MIN_CYCLES,
 ) -> bool:
     done = len(samples.shares)
-    if done < MIN_CYCLES:
+    if done < least:
         return False
     if done >= MAX_CYCLES or time.monotonic() - began > BUDGET_S:
         return True

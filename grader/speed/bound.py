@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from grader.speed.sizing import CALLS
-from grader.speed.statistics import INDIFFERENCE
+from grader.speed.statistics import INDIFFERENCE, MIN_CYCLES, RERUN
 
 if TYPE_CHECKING:
     from grader.model import Spec, Speed
@@ -71,8 +71,13 @@ class Bound:
 
     A batch has at most `calls` calls. The reference's rate may vary by `steady`, as a part of it.
     The limits by which the judge's clock is in doubt are `leeway` times as wide. A share that is
-    closer to its gate than `indifference`, as a part of it, may be decided either way. With
-    `any_length`, a batch of the reference may be as short as it is.
+    closer to its gate than `indifference`, as a part of it, may be decided either way. A share
+    follows from at least `cycles` cycles; 95 % of the runs of one kernel lie within `rerun` of
+    their median, as a part of it. With `any_length`, a batch of the reference may be as short as it
+    is.
+
+    With `by_host`, the host takes most of a call's time, and not the GPU. Kernel and reference then
+    share one core of the processor, and a cycle's times are compared with each other only.
 
     A share above `most` means that work was left out; None where no share is impossible.
 
@@ -96,7 +101,10 @@ class Bound:
     steady: float = STEADY
     leeway: float = 1.0
     indifference: float = INDIFFERENCE
+    cycles: int = MIN_CYCLES
+    rerun: float = RERUN
     any_length: bool = False
+    by_host: bool = False
     most: float | None = None
     fault: Callable[[Spec], str | None] = lambda spec: None
     explain: Callable[..., Speed] | None = None

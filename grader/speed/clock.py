@@ -27,6 +27,7 @@ from grader.sandbox import Call, KernelFailure, WorkerLink
 from grader.speed.reserved_memory import available
 from grader.speed.slots import Slots
 from grader.speed.spot_checks import SlotContents
+from grader.speed.statistics import interval
 
 # A round trip to an idle GPU takes 20 µs. When another process computes there, the two take turns
 # of 2 ms and more: during our time slice nobody else uses the GPU.
@@ -176,12 +177,14 @@ class Evidence:
     """The batches by which a worker's claims are checked.
 
     The reference kernel's batches are from before the kernel's process was started, when it was
-    `alone`, and from `beside` the kernel's, in alternation with them.
+    `alone`, and from `beside` the kernel's, in alternation with them. Where they are `paired`, each
+    batch of the kernel is compared only with the one beside it.
     """
 
     alone: Sequence[BatchTime]
     kernel: list[BatchTime] = field(default_factory=list)
     beside: list[BatchTime] = field(default_factory=list)
+    paired: bool = False
 
 
 def corrected_s(evidence: Evidence) -> float:
@@ -194,12 +197,28 @@ def corrected_s(evidence: Evidence) -> float:
     of the reference kernel's two overheads counts: work that a kernel left on the GPU can slow down
     the batches beside it, but none before it.
     """
+    work_s = _least_work_s(evidence) if evidence.paired else _quiet_work_s(evidence)
+    return max(_median_claim_s(evidence), (1 - MAX_UNDERCLAIM) * work_s)
+
+
+def _quiet_work_s(evidence: Evidence) -> float:
     overhead_s = min(
         _lower_quartile(_overheads_s(evidence.beside)),
         _lower_quartile(_overheads_s(evidence.alone)),
     )
-    work_s = _lower_quartile(one.window_s for one in evidence.kernel) - overhead_s
-    return max(_median_claim_s(evidence), (1 - MAX_UNDERCLAIM) * work_s)
+    return _lower_quartile(one.window_s for one in evidence.kernel) - overhead_s
+
+
+def _least_work_s(evidence: Evidence) -> float:
+    """Return the least that the work of one batch takes, by batches that are short.
+
+    Their overhead is half as long as their work, and varies. So each has that of the batch beside
+    it, and the lower end of the median's interval counts.
+    """
+    beside, alone = map(_overheads_s, (evidence.beside, evidence.alone))
+    grown_s = max(0.0, _lower_quartile(beside) - _lower_quartile(alone))
+    pairs = zip(evidence.kernel, beside, strict=True)
+    return interval([one.window_s - overhead_s + grown_s for one, overhead_s in pairs])[0]
 
 
 def correction(evidence: Evidence) -> float:

@@ -20,6 +20,7 @@ THRESHOLD = math.log((1 - ERROR) / ERROR)  # 9.21, of Wald's sequential probabil
 # A standard deviation from few samples may be too small, and would then decide too soon.
 CAUTION = 1.25
 MIN_DEVIATION = 0.002
+MIN_CYCLES = 10  # enough for an interval, and for a deviation to decide with
 IMPOSSIBLE = 1.05  # share of the ceiling that no honest kernel reaches
 OUTLIER = 4.0  # deviations: a sample further away counts as if it were that far
 RESAMPLES = 2000
@@ -69,14 +70,14 @@ def interval(shares: Sequence[float]) -> tuple[float, float]:
     return medians[cut], medians[-cut - 1]
 
 
-def interval_of_runs(shares: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the share, including the variation between runs (RERUN).
+def interval_of_runs(shares: Sequence[float], rerun: float = RERUN) -> tuple[float, float]:
+    """Return the 95 % interval of the share, including the variation between runs (`rerun`).
 
     The two are independent: half widths, below and above the median, add as squares.
     """
     middle, (low, high) = statistics.median(shares), interval(shares)
-    rerun = RERUN * middle
-    return middle - math.hypot(middle - low, rerun), middle + math.hypot(high - middle, rerun)
+    between = rerun * middle
+    return middle - math.hypot(middle - low, between), middle + math.hypot(high - middle, between)
 
 
 def spread(values: Sequence[float]) -> float:

@@ -46,6 +46,7 @@ from grader.model.results import json_schema
 from grader.model.verdict import EXIT_CODES
 from grader.reports.formats.registry import FORMATS
 from grader.speed import clock
+from grader.speed.bounds import find_bound
 from grader.speed.statistics import RERUN
 from grader.worker.loop import Worker
 
@@ -397,6 +398,51 @@ def test_what_liars_gain_under_other_bounds_is_said_as_it_was_measured():
     assert f"`one_launch_for_all` gained a factor of {1 + together:.1f}" in page
     assert record["bound_liars"]["left"] == []
     assert f"took {record['duration']['slowest_s']:.1f} s." in page
+
+
+def test_a_latency_is_as_exact_as_the_pages_say():
+    """docs/bounds.md and docs/measuring.md, from the record under bench/results."""
+    record = json.loads((ROOT / "bench/results/latency_cores_h100.json").read_text())
+    bounds, page = (
+        " ".join((ROOT / "docs" / name).read_text(encoding="utf-8").split())
+        for name in ("bounds.md", "measuring.md")
+    )
+    batches = record["batches"]
+    workers = {(row["pair"], row["worker"]) for row in batches}
+    assert f"{len(batches)} batches of {len(workers)} workers" in page
+
+    def calls(pair: int, worker: str) -> list[float]:
+        own = (row for row in batches if (row["pair"], row["worker"]) == (pair, worker))
+        return [row["call_us"] for row in own]
+
+    for placed, told in (("apart", "between {:.2f} and {:.2f}"), ("one core", "{:.2f} and {:.2f}")):
+        pairs = {row["pair"] for row in batches if row["placed"] == placed}
+        shares = [
+            statistics.median(
+                reference / kernel
+                for kernel, reference in zip(
+                    calls(pair, "kernel"), calls(pair, "reference"), strict=True
+                )
+            )
+            for pair in pairs
+        ]
+        assert told.format(min(shares), max(shares)) in page
+    found = {row["kernel"]: row for row in record["replayed"]}
+    honest = found["honest"]["shares"]
+    less, more = 100 * (1 - honest["0.025"]), 100 * (honest["0.975"] - 1)
+    for text in (bounds, page):
+        assert f"between {less:.1f} % less and {more:.0f} % more than the true one" in text
+    assert max(less, more) <= 100 * find_bound("latency").rerun
+    noisy = found["honest"]["noisy"] / found["honest"]["runs"]
+    assert f"{100 * noisy:.0f} % of the measurements are `noisy`" in page
+    little = found["claims 2 % less"]["shares"]
+    least, most = (100 * abs(little[q] - 1) for q in ("0.025", "0.975"))
+    assert f"between {least:.1f} % less and {most:.1f} % more; with 10 %" in page
+    tenth = found["claims 10 % less"]["shares"]
+    least, most = (100 * (tenth[q] - 1) for q in ("0.025", "0.975"))
+    assert f"with 10 % less claimed, between {least:.1f} % and {most:.1f} % more." in page
+    for kernel in ("claims half", "claims nothing"):
+        assert found[kernel]["noisy"] == found[kernel]["runs"]
 
 
 def test_runs_lie_as_near_to_each_other_as_intervals_say():

@@ -37,7 +37,6 @@ from grader.model.scored import Gates, Scored
 from grader.speed import alternation
 from grader.speed.alternation import (
     MAX_CYCLES,
-    MIN_CYCLES,
     Samples,
     alternate,
     corrected_shares,
@@ -282,7 +281,7 @@ def test_no_claims_pass_a_gate_that_the_judges_clock_does_not(data: st.DataObjec
             *(replace(bound, work=lambda _: drawn.work / SLOTS.calls), gate, alone),
         )
         found = graded(patch, bound, samples, gate, before, after)
-    assert MIN_CYCLES <= len(samples.shares) <= MAX_CYCLES
+    assert bound.cycles <= len(samples.shares) <= MAX_CYCLES
     speed = found.speed
     assert speed is not None
     assert 0 < speed.share < math.inf

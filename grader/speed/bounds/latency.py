@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from grader.speed.bound import Bound, Reference
@@ -14,18 +13,23 @@ if TYPE_CHECKING:
 
 ELEMENTS = 1024  # that the small kernel adds: one block or a few
 MOST_ELEMENTS = 1 << 16  # of a case: the work of more would outweigh its launch
-# Of a batch. So many calls last some milliseconds, and filling their arguments takes about 0.15 s:
-# there is time for some twenty cycles.
+# Of a batch. So many calls last some milliseconds, and filling their arguments takes about 0.15 s.
 CALLS = 128
-# The judge's clock errs by about as many milliseconds as in a batch of the other bounds, and that
-# lasts four times as long.
+# On a rented machine with an H100 a core needs half as long again for a while, probably because a
+# neighbour uses its other half. That lasts milliseconds or seconds, and slows a loop of Python as
+# much as a launch. So kernel and reference share a core, and their batches follow each other.
+# Batches of one worker that lay 20 ms apart differed by less than 5 % in two thirds of all cases,
+# and a median of so many quotients leaves out the others.
+CYCLES = 32
+# 95 % of the shares of a right kernel lie between 5.5 % less and 2 % more than the true one. This
+# is computed from batches that were measured: bench/latency_cores.py.
+RERUN = 0.055
+# The overhead of a batch is half as long as its calls, and varies by a tenth of them.
 LEEWAY = 4.0
-# The host takes most of the time. From one batch to the next a launch took 26 to 44 µs on a machine
-# with an H100, without any other program of ours. So only the sequential test, which has the spread
-# of the samples, says whether a share is certain.
-STEADY = math.inf
-# Samples that differ by 25 % decide a kernel so far from its gate within twenty cycles. At the
-# usual 1.5 % they left one at 2.5 times its gate undecided.
+# The reference's best batch without the kernel may be this much faster than its best beside it. On
+# a quiet core, best batches of twelve were up to 6 % apart.
+STEADY = 0.1
+# Far from its gate a share is decided soon. Nearer than its own error nothing is decided well.
 INDIFFERENCE = 0.15
 
 
@@ -116,6 +120,9 @@ BOUND = Bound(
     leeway=LEEWAY,
     indifference=INDIFFERENCE,
     any_length=True,
+    by_host=True,
+    cycles=CYCLES,
+    rerun=RERUN,
     # No share is impossible: a launch with fewer arguments than the small kernel's is faster.
     fault=fault,
     explain=explain,

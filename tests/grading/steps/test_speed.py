@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -601,30 +602,48 @@ def test_a_scored_output_that_needs_no_kernel_fails(snapshot: SnapshotAssertion)
 
 
 @pytest.mark.parametrize(
-    ("work", "rate", "ceiling_gbps", "said"),
+    ("work", "rate", "ceiling_gbps", "said", "by_host"),
     [
-        (1 << 30, 2 * (1 << 30) / 1e-3, 2 * (1 << 30) / 1e-3 / 1e9, "1,074 GB/s"),
-        (1.0, 2000.0, 2 * (1 << 30) / 1e-3 / 1e9, "1,000 calls/s"),
+        (1 << 30, 2 * (1 << 30) / 1e-3, 2 * (1 << 30) / 1e-3 / 1e9, "1,074 GB/s", False),
+        (1.0, 2000.0, 2 * (1 << 30) / 1e-3 / 1e9, "1,000 calls/s", False),
+        (1.0, 2000.0, 2 * (1 << 30) / 1e-3 / 1e9, "1,000 calls/s", True),
     ],
-    ids=["bytes", "calls"],
+    ids=["bytes", "calls", "calls that the host takes the time for"],
 )
 def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
-    monkeypatch: pytest.MonkeyPatch, work: float, rate: float, ceiling_gbps: float, said: str
+    monkeypatch: pytest.MonkeyPatch,
+    work: float,
+    rate: float,
+    ceiling_gbps: float,
+    said: str,
+    by_host: bool,
 ):
     """A call of 1 GiB takes 1 ms, and the reference does twice as much in this time."""
     batch = BatchTime(window_s=0.017, claimed_s=0.016, available=GIB)
-    reference = SimpleNamespace(median_rate=lambda batches: rate, close=lambda: None, roofs=())
+    reference = SimpleNamespace(
+        rate=lambda batch: rate, median_rate=lambda batches: rate, close=lambda: None, roofs=()
+    )
+    begun: list[str] = []
+    judged: list[Evidence] = []
+    moved: list[list[str]] = []  # whose processes were there at each move to one core
+
+    @contextmanager
+    def one_core() -> Iterator[Callable[[], None]]:
+        yield lambda: moved.append([*begun])
+
     bound = replace(
         BOUND,
         unit="GB/s" if work > 1 else "calls/s",
         scale=1e9 if work > 1 else 1.0,
         work=lambda slots: work,
-        reference=lambda slots, fork_servers, arena: reference,
+        reference=lambda slots, fork_servers, arena: begun.append("reference") or reference,
         explain=None,
+        by_host=by_host,
     )
     found = Samples(Evidence([batch] * 10, [batch] * 10, [batch] * 10), [0.5] * 10, [rate] * 10)
     found.work += [16 * work] * 10
-    worker = SimpleNamespace(start=lambda: None, close=lambda: None)
+    worker = SimpleNamespace(start=lambda: begun.append("kernel"), close=lambda: None)
+    monkeypatch.setattr(timing.cores, "one_core", one_core)
     for name, fake in {
         "bound_of": lambda spec: bound,
         "time_reference_batches": lambda *_: [batch],
@@ -633,7 +652,7 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
         "alternate": lambda kernel, reference, slots, contents, one, gate, alone: found,
         "_latency": lambda *_: (Case((1024,), "float32"), 2e-6),
         "_without_kernels": lambda *_: None,
-        "noise_cause": lambda *_: None,
+        "noise_cause": lambda samples, *_: judged.append(samples.evidence),
     }.items():
         monkeypatch.setattr(timing, name, fake)
     monkeypatch.setattr(timing.reserved_memory, "available", lambda: GIB)
@@ -663,3 +682,5 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
     assert step.speed.time_ms == pytest.approx(1.0)
     assert step.speed.ceiling_gbps == pytest.approx(ceiling_gbps)
     assert step.speed.bandwidth_gbps == pytest.approx(step.speed.share * ceiling_gbps)
+    assert moved == ([["reference"], ["reference", "kernel"]] if by_host else [])
+    assert [made.paired for made in judged] == [by_host]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -19,7 +19,7 @@ from grader.correctness import no_kernel_failure
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.speed.verdict import finding, hopeless, together
-from grader.machine import gpu_lock, nvml
+from grader.machine import cores, gpu_lock, nvml
 from grader.model import (
     BrokenExercise,
     Case,
@@ -45,6 +45,7 @@ from grader.speed import (
     Slots,
     alternate,
     arena_bytes,
+    at_one_speed,
     bound_of,
     corrected_rate,
     corrected_s,
@@ -54,6 +55,7 @@ from grader.speed import (
     excess_memory,
     interval_of_runs,
     noise_cause,
+    quiet_rate,
     reserved_memory,
     scored_case,
     this_gpu,
@@ -126,14 +128,15 @@ def _measure(
     grading: Grading, slots: Slots, arena: CudaArena, sizing: Sizing, others: Sequence[nvml.Process]
 ) -> Finding:
     bound, (_, gates) = bound_of(slots.spec), slots.spec.timed
-    with closing(bound.reference(slots, grading.fork_servers, arena)) as reference:
-        timed = _timed(grading, slots, arena, bound, reference)
+    host = cores.one_core() if bound.by_host else nullcontext(_as_it_is)
+    with host as keep, closing(bound.reference(slots, grading.fork_servers, arena)) as reference:
+        timed = _timed(grading, slots, arena, bound, reference, keep)
     if isinstance(timed, Finding):
         return timed
     samples, bytes_per_work = timed.samples, slots.least_bytes / bound.work(slots)
     ceiling = fair_ceiling(samples.ceilings, timed.before, timed.after)
     shares, rate = corrected_shares(samples, ceiling), corrected_rate(samples)
-    low, high = interval_of_runs(shares)
+    low, high = interval_of_runs(shares, bound.rerun)
     speed = Speed(
         case=slots.case.headline,
         bound=bound.name,
@@ -187,9 +190,16 @@ class _Timed:
 
 
 def _timed(
-    grading: Grading, slots: Slots, arena: CudaArena, bound: Bound, reference: Reference
+    grading: Grading,
+    slots: Slots,
+    arena: CudaArena,
+    bound: Bound,
+    reference: Reference,
+    keep: Callable[[], None],
 ) -> _Timed | Finding:
+    """Measure kernel and reference; `keep` moves their processes to where they are measured."""
     spec, gate = slots.spec, slots.spec.timed[1].passing
+    keep()
     calls, contents = slots.refill()
     alone = time_reference_batches(reference, contents, ALONE)
     _require_long_batches(spec, bound, alone)
@@ -198,6 +208,7 @@ def _timed(
     kernel = WorkerLink(entry_of(spec), grading.kernel, fork_server, arena)
     with closing(kernel):
         kernel.start()
+        keep()
         available = reserved_memory.available()
         reserved = _reserved_memory(grading, slots)
         first_s, once_s, launched = _first_calls(kernel, calls, slots.spare, contents)
@@ -211,8 +222,17 @@ def _timed(
         latency = _latency(kernel, spec, arena)
         no_kernel = _without_kernels(kernel, slots, arena) if spec.kernels else None
     del reserved
-    after = reference.median_rate(time_reference_batches(reference, contents, BATCHES))
+    later = time_reference_batches(reference, contents, BATCHES)
+    if bound.by_host:
+        before, after = (quiet_rate(samples, map(reference.rate, s)) for s in (alone, later))
+        samples = at_one_speed(samples)
+    else:
+        after = reference.median_rate(later)
     return _Timed(samples, before, after, available, first_s, launched, latency, no_kernel)
+
+
+def _as_it_is() -> None:
+    """Leave every process on its cores."""
 
 
 def _require_long_batches(spec: Spec, bound: Bound, alone: Sequence[BatchTime]) -> None:

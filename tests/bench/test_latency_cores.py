@@ -1,0 +1,69 @@
+"""bench/latency_cores.py: shares made up of recorded batches."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def script() -> ModuleType:
+    """The script, which no package makes importable."""
+    path = ROOT / "bench" / "latency_cores.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+cores = script()
+# A core that is slow for a while in the middle, and the overhead of short batches.
+TRACE = [25e-6] * 400 + [40e-6] * 400 + [25e-6] * 400
+RECORDED = cores.Recorded([TRACE], [(25e-6, 1.4e-3), (25e-6, 1.5e-3), (40e-6, 2e-3)])
+
+
+def test_an_honest_share_is_near_the_true_one_whatever_the_core_does():
+    found, cause = cores.grade(RECORDED, random.Random(1), 32, cores.LIES["honest"])
+    assert cause is None
+    assert found == pytest.approx(1.0, rel=0.01)
+
+
+def test_a_little_lie_gains_no_more_than_it_claims():
+    found, _ = cores.grade(RECORDED, random.Random(1), 32, cores.LIES["claims 2 % less"])
+    assert 0.99 < found < 1.03
+
+
+def test_a_claim_of_half_is_not_believed():
+    found, cause = cores.grade(RECORDED, random.Random(1), 32, cores.LIES["claims half"])
+    assert cause is not None or found < 1.1
+
+
+def test_the_two_batches_of_a_pair_lie_apart_in_either_order():
+    slow_first = slow_later = 0
+    draw, one = random.Random(1), cores.Recorded([[25e-6] * 70 + [40e-6] * 70], [(25e-6, 1e-3)])
+    for _ in range(200):
+        kernel, reference = one.pair(draw)
+        slow_first += kernel.claimed_s > reference.claimed_s
+        slow_later += kernel.claimed_s < reference.claimed_s
+    assert min(slow_first, slow_later) > 20
+
+
+def test_the_figures_are_kept_in_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    record = json.loads((ROOT / "bench/results/latency_cores_h100.json").read_text())
+    del record["replayed"]
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(record))
+    assert cores.main([str(path), "--runs", "2", "--save"]) == 0
+    rows = json.loads(path.read_text())["replayed"]
+    assert [row["kernel"] for row in rows] == list(cores.LIES)
+    assert all(row["runs"] == 2 for row in rows)
+    assert "honest" in capsys.readouterr().out
