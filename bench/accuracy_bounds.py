@@ -213,7 +213,8 @@ def spreads(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
         shares = [row["share"] for row in own if row["share"] is not None]
         spread = (max(shares) - min(shares)) / statistics.median(shares) if shares else None
         outcomes = sorted({row["outcome"] for row in own})
-        limit = STEADY * find_bound(own[0]["bound"]).leeway
+        bound = find_bound(own[0]["bound"])
+        limit = max(STEADY * bound.leeway, 2 * bound.rerun)  # what results themselves allow for
         found[name] = {
             "runs": len(own),
             "spread": spread,

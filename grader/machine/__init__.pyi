@@ -1,9 +1,9 @@
-from . import cores as cores
 from . import devices as devices
 from . import gpu_lock as gpu_lock
 from . import nvml as nvml
 from . import processes as processes
 from . import toolkit as toolkit
+from .cores import one_core as one_core
 from .devices import choose_device as choose_device
 from .devices import gpu_is_lost as gpu_is_lost
 from .devices import has_driver as has_driver

@@ -117,6 +117,23 @@ def test_a_share_that_is_off_makes_the_exit_code(
     assert accuracy.main(["--only", "bounds", "--exercise", exercise]) == code
 
 
+@pytest.mark.parametrize(
+    ("bound", "apart", "ok"),
+    [
+        ("reference", 0.009, True),
+        ("reference", 0.02, False),
+        ("latency", 0.1, True),
+        ("latency", 0.12, False),
+    ],
+)
+def test_runs_may_differ_as_much_as_their_intervals_allow(bound: str, apart: float, ok: bool):
+    rows = [
+        {"exercise": "one", "bound": bound, "share": share, "outcome": "pass"}
+        for share in (1 - apart / 2, 1.0, 1 + apart / 2)
+    ]
+    assert other.spreads(rows)["one"]["ok"] is ok
+
+
 def test_a_solution_without_a_share_is_a_missed_target(gpu: Gpu, monkeypatch: pytest.MonkeyPatch):
     """A step that failed by its first call has no speed at all."""
     step = {"outcome": "fail", "failure": "too_slow", "message": "", "speed": None}

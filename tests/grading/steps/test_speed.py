@@ -643,7 +643,7 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
     found = Samples(Evidence([batch] * 10, [batch] * 10, [batch] * 10), [0.5] * 10, [rate] * 10)
     found.work += [16 * work] * 10
     worker = SimpleNamespace(start=lambda: begun.append("kernel"), close=lambda: None)
-    monkeypatch.setattr(timing.cores, "one_core", one_core)
+    monkeypatch.setattr(timing, "one_core", one_core)
     for name, fake in {
         "bound_of": lambda spec: bound,
         "time_reference_batches": lambda *_: [batch],

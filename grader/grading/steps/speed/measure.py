@@ -19,7 +19,7 @@ from grader.correctness import no_kernel_failure
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.speed.verdict import finding, hopeless, together
-from grader.machine import cores, gpu_lock, nvml
+from grader.machine import gpu_lock, nvml, one_core
 from grader.model import (
     BrokenExercise,
     Case,
@@ -128,7 +128,7 @@ def _measure(
     grading: Grading, slots: Slots, arena: CudaArena, sizing: Sizing, others: Sequence[nvml.Process]
 ) -> Finding:
     bound, (_, gates) = bound_of(slots.spec), slots.spec.timed
-    host = cores.one_core() if bound.by_host else nullcontext(_as_it_is)
+    host = one_core() if bound.by_host else nullcontext(_as_it_is)
     with host as keep, closing(bound.reference(slots, grading.fork_servers, arena)) as reference:
         timed = _timed(grading, slots, arena, bound, reference, keep)
     if isinstance(timed, Finding):
