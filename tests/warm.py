@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 JUDGE, WORKER, COMMAND = "grader.grading.judge", "grader.worker", "grader.cli"
+PYTEST = "pytest"  # of an author, with grader's plugin
 LONGEST = 1 << 17  # bytes of a message: arguments and an environment
 MOST_DESCRIPTORS = 16
 BEHIND = 200  # received descriptors move behind this number, and then to those they should have
@@ -41,7 +42,7 @@ COLD = subprocess.Popen
 WITHOUT_TORCH = ("numba", "cpu")
 
 FORK = "--fork"  # begins the command line of a process that forks
-KINDS = ("judge", "worker")  # a command is forked by what forks judges
+KINDS = ("judge", "worker")  # a command and pytest are forked by what forks judges
 
 _folder: Path | None = None  # of the sockets of the two processes that fork, once they run
 _forkers: list[subprocess.Popen[bytes]] = []
@@ -136,7 +137,7 @@ def _module(args: Any, variables: Mapping[str, str]) -> str | None:
         return None
     isolated = args[1] == "-I"
     words = [str(word) for word in (args[2:] if isolated else args[1:])]
-    if words[0] != "-m" or words[1] not in (JUDGE, WORKER, COMMAND):
+    if words[0] != "-m" or words[1] not in (JUDGE, WORKER, COMMAND, PYTEST):
         return None
     if words[1] == WORKER and (Path(words[3]).name, words[4]) == WITHOUT_TORCH:
         return None

@@ -16,7 +16,7 @@ from pydantic import Field
 from torch import Tensor
 
 from grader import backends
-from grader.correctness import NAMES, LargeDraw
+from grader.correctness import NAMES
 from grader.machine import gpu_lock
 from grader.model import ITEMSIZE, Record, Spec
 from grader.sandbox import fork_server
@@ -118,7 +118,7 @@ def sizes(spec: Spec, rows: int) -> dict[str, int]:
 def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
     scored, _ = spec.timed
     few = 8 if scored.extents else 64
-    one, more = _drawn(spec, few), _drawn(spec, 2 * few)
+    one, more = (arguments(spec, scored_case(spec, n)) for n in (few, 2 * few))
     described: list[dict[str, object]] = []
     for argument in spec.arguments:
         value, other = one[argument.name], more[argument.name]
@@ -137,11 +137,6 @@ def _job(spec: Spec, kernel: Path, rows: int) -> dict[str, Any]:
         "arguments": described,
         "below": (1, *scored.extents)[-1],  # for indices
     }
-
-
-def _drawn(spec: Spec, rows: int) -> dict[str, Tensor | float]:
-    case = scored_case(spec, rows)
-    return arguments(spec, case, LargeDraw(case, "cpu", 0))
 
 
 def digest(launched: Sequence[Launch]) -> Profile:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from grader.correctness import LargeDraw
+from grader.correctness import LargeDraw, NumberDraw
 from grader.model import Case, Spec
 from grader.sandbox import REDZONE, check_scalars, destinations
 
@@ -20,13 +20,20 @@ FEW = 64  # rows of a case from which the bytes of one row follow
 SPARE_ROWS, SPARE_BYTES = 16, 8 << 20
 
 
-def arguments(spec: Spec, case: Case, draw: LargeDraw) -> dict[str, Tensor | float]:
+def arguments(
+    spec: Spec, case: Case, device: torch.device | str = "cpu"
+) -> dict[str, Tensor | float]:
     """Return all arguments of one call; tensors have shape, strides and dtype but no memory.
 
     They are on torch's meta device. Outputs of the scored case, made as for a check, would take
-    half a second and gigabytes of the host's memory.
+    half a second and gigabytes of the host's memory, and values of long rows take seconds to draw.
+    Only for a spec that reads what it has drawn, values are drawn, on `device`.
     """
-    inputs = {name: _without_memory(value) for name, value in spec.inputs(case, draw).items()}
+    try:
+        drawn = spec.inputs(case, NumberDraw(case, 0))
+    except Exception:  # without values, what reads them fails in many ways
+        drawn = spec.inputs(case, LargeDraw(case, device, 0))
+    inputs = {name: _without_memory(value) for name, value in drawn.items()}
     check_scalars(spec, inputs)
     return inputs | destinations(spec, inputs, torch.device("meta"))
 
@@ -75,9 +82,9 @@ def usually_needed(spec: Spec, sizes: Mapping[str, int]) -> dict[str, int]:
     return {name: round(size * needed[name] / few[name]) for name, size in sizes.items()}
 
 
-@functools.cache  # needs a draw of the inputs, and each step asks for it several times
+@functools.cache  # a spec may have to draw its inputs, and each step asks for it several times
 def _tensor_bytes(spec: Spec, case: Case) -> Mapping[str, int]:
-    one = arguments(spec, case, LargeDraw(case, "cpu", 0))
+    one = arguments(spec, case)
     sizes = {k: v.numel() * v.element_size() for k, v in one.items() if isinstance(v, Tensor)}
     return MappingProxyType(sizes)
 

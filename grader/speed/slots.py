@@ -96,7 +96,7 @@ class Slots:
         return sum(self.spec.least_bytes(self.needed))
 
     def _templates(self, case: Case) -> list[tuple[Argument, Tensor]]:
-        one = arguments(self.spec, case, self._draw(case, 0))
+        one = arguments(self.spec, case, self._memory.device)
         return [(a, _tensor(one[a.name])) for a in self.spec.arguments if a.role != "scalar"]
 
     def _draw(self, case: Case, seed: int) -> LargeDraw:

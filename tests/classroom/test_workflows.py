@@ -421,11 +421,16 @@ def classroom50(
     student: Path, bundle: Path, bin_folder: Path, **changes: str
 ) -> subprocess.CompletedProcess[str]:
     environ = CLASSROOM50 | {"CLASSROOM50_BUNDLE_DIR": str(bundle)} | changes
-    script = shlex.join([sys.executable, str(bundle / "autograder.py")])
+    main = f"import runpy; runpy.run_path({str(bundle / 'autograder.py')!r}, run_name='__main__')"
+    script = shlex.join([sys.executable, "-c", f"{warm.for_another_process()}\n{main}"])
     return run(script, student, bin_folder, environ)
 
 
-def test_classroom_50_gets_a_result_from_the_courses_own_files(student: Path, bin_folder: Path):
+def test_classroom_50_gets_a_result_from_the_courses_own_files(
+    student: Path, bin_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # A forked process has imported the grader already, and would never meet the student's.
+    monkeypatch.setattr(subprocess, "Popen", warm.COLD)
     bundle = student.parent / "bundle"
     shutil.copytree(student, bundle)
     shutil.copy(AUTOGRADER, bundle)

@@ -256,6 +256,7 @@ def test_a_line_without_end_is_refused(
     judge, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ):
     monkeypatch.setattr(answers, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(judge_process, "STOP_S", 0.0)  # this one, which still writes, never stops
     judge("x" * 100_000)
     with pytest.raises(GraderError) as caught:
         graded()

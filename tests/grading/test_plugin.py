@@ -27,8 +27,7 @@ def run_pytest(*arguments: str | Path, cwd: Path = ROOT) -> tuple[int, str]:
         capture_output=True,
         text=True,
         cwd=cwd,
-        env=os.environ
-        | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT), "COLUMNS": "200"},
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"},
         timeout=300,
     )
     return done.returncode, done.stdout + done.stderr

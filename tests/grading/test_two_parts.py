@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.slow
 
 COURSES = Path(__file__).parents[1] / "courses"
 COMPARING = {"correctness", "properties"}
+Graded = Callable[..., list[Result]]
 
 
 def asked(course: str, name: str, kernel: str = "") -> Request:
@@ -26,10 +28,23 @@ def asked(course: str, name: str, kernel: str = "") -> Request:
     return Request(exercise, file, Options(device="cuda", seed=1))
 
 
-def graded(*requests: Request) -> list[Result]:
-    """Grade on the CPU what is left of each request."""
-    on_cpu = [replace(one, options=replace(one.options, device="cpu")) for one in requests]
-    return check.run(on_cpu, lambda text: None)
+@pytest.fixture(scope="module")
+def graded() -> Graded:
+    """Grade on the CPU what is left of each request; of equal ones, which tests share, the first.
+
+    What explains a failure plays no part here, and is not looked for.
+    """
+    known: dict[Request, Result] = {}
+
+    def grade(*requests: Request) -> list[Result]:
+        new = [one for one in requests if one not in known]
+        on_cpu = [replace(one.options, device="cpu", shrink=False) for one in new]
+        asked = [replace(one, options=o) for one, o in zip(new, on_cpu, strict=True)]
+        if new:
+            known.update(zip(new, check.run(asked, lambda text: None), strict=True))
+        return [known[one] for one in requests]
+
+    return grade
 
 
 def shape(result: Result) -> object:
@@ -40,7 +55,9 @@ def shape(result: Result) -> object:
 
 
 @pytest.mark.parametrize(("course", "name"), [("shapes", "01_ragged_sum"), ("entries", "01_scale")])
-def test_both_parts_together_have_the_steps_and_points_of_a_whole_check(course: str, name: str):
+def test_both_parts_together_have_the_steps_and_points_of_a_whole_check(
+    course: str, name: str, graded: Graded
+):
     """Left out is what each part need not do: the tests of an exercise, too."""
     one = asked(course, name)
     whole, first, second = graded(one, two_parts.first_part(one), two_parts.second_part(one))
@@ -60,7 +77,7 @@ def test_both_parts_together_have_the_steps_and_points_of_a_whole_check(course: 
     ],
 )
 def test_a_kernel_that_fails_in_either_part_fails_as_in_a_whole_check(
-    course: str, name: str, kernel: str, measured: bool
+    course: str, name: str, kernel: str, measured: bool, graded: Graded
 ):
     # A step that a failing one comes before is not run; the first part left it out. Of a file with
     # two entries the right one is measured all the same.
@@ -71,7 +88,7 @@ def test_a_kernel_that_fails_in_either_part_fails_as_in_a_whole_check(
     assert shape(two_parts.joined(one, first, second if measured else None)) == shape(whole)
 
 
-def test_a_file_of_which_one_entry_failed_is_rejected_in_the_first_part():
+def test_a_file_of_which_one_entry_failed_is_rejected_in_the_first_part(graded: Graded):
     """All wrong kernels of 13 and 20 ran a second time on a GPU, one by one."""
     one = asked("entries", "01_scale", "wrong_backward_drops_a_row.py")
     part = two_parts.first_part(one)

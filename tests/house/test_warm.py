@@ -59,9 +59,17 @@ def test_a_worker_has_nothing_of_the_judges(tmp_path: Path):
     assert result["status"] == "pass", result["steps"][0]
 
 
-@pytest.mark.parametrize("words", [("list",), ("show", "nothing"), ("--nonsense",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("grader.cli", "list"), ("grader.cli", "show", "nothing"), ("grader.cli", "--nonsense")),
+        ("pytest", "-p", "grader.plugin", "--version"),
+    ],
+)
 def test_streams_and_exit_codes_are_the_same(words: tuple[str, ...]):
-    command = [sys.executable, "-m", "grader.cli", *words]
+    command = [sys.executable, "-m", *words]
+    with warm.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        assert process._forker is not None
     forked, started = done(True, *command), done(False, *command)
     assert forked.stdout == started.stdout
     assert forked.stderr == started.stderr
