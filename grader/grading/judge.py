@@ -44,6 +44,7 @@ Send = Callable[["Answer"], None]
 def main(argv: list[str]) -> int:
     # Processes of a kernel that killed its parent become children of this one, which ends them.
     processes.adopt_orphans()
+    processes.keep_freed_memory()
     # At first a Ctrl-C only sets a flag, or the fork server could get lost while it starts.
     interrupted = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: interrupted.set())
