@@ -17,7 +17,6 @@ PR_GET_CHILD_SUBREAPER = 37
 
 # malloc.h
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-KEPT = 128 << 20  # bytes that no array uses
 
 HIGH_PRIORITY = -15  # a nice value: they go from -20 (first) to 19, and 0 is usual
 
@@ -126,12 +125,12 @@ def _parents() -> dict[int, int]:
     return parents
 
 
-def keep_freed_memory() -> None:
-    """Have the C library keep what arrays leave: zeroed pages for each new one cost more time.
+def keep_freed_memory(most: int) -> None:
+    """Have the C library keep up to `most` bytes that arrays leave: new pages must be zeroed.
 
     Both limits are needed, as setting one ends the automatic choice of both.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(M_MMAP_THRESHOLD, 32 << 20)  # the most that glibc takes
-        mallopt(M_TRIM_THRESHOLD, KEPT)
+        mallopt(M_TRIM_THRESHOLD, most)

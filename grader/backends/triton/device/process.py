@@ -21,6 +21,7 @@ from grader.model import Channel, Closed, DeviceReport, WireError, listed
 
 MOST_TEXT = 6 << 20  # bytes of kernels in one report, of the 8 MiB that it may have
 PATIENCE_S = 1.0  # for a worker to read an answer; our driver needs none
+KEPT = 128 << 20  # bytes that no array uses
 
 preload = first_launch.preload
 
@@ -28,7 +29,7 @@ preload = first_launch.preload
 def serve(judge: Channel, worker: Channel, arena: int, scratch: int) -> None:
     """Answer both until the judge hangs up; the files are those of the memory that they share."""
     torch.set_num_threads(1)
-    processes.keep_freed_memory()
+    processes.keep_freed_memory(KEPT)
     session = Session(_mapping(arena), _mapping(scratch))
     lines = [judge, worker]
     while True:
