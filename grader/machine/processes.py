@@ -15,6 +15,9 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PR_GET_CHILD_SUBREAPER = 37
 
+# malloc.h
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+
 HIGH_PRIORITY = -15  # a nice value: they go from -20 (first) to 19, and 0 is usual
 
 
@@ -120,3 +123,14 @@ def _parents() -> dict[int, int]:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 parents[int(entry.name)] = int(fields[1])
     return parents
+
+
+def keep_freed_memory(most: int) -> None:
+    """Have the C library keep up to `most` bytes that arrays leave: new pages must be zeroed.
+
+    Both limits are needed, as setting one ends the automatic choice of both.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, 32 << 20)  # the most that glibc takes
+        mallopt(M_TRIM_THRESHOLD, most)

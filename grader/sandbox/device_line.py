@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from grader.model import Channel, DeviceReport, TensorRef, WireError
 
@@ -43,7 +42,7 @@ class DeviceLine:
         self._ask(
             "begin",
             limit_s,
-            refs=[asdict(argument) for argument in call if isinstance(argument, TensorRef)],
+            refs=[vars(argument) for argument in call if isinstance(argument, TensorRef)],
             count=count,
             withhold=withhold,
             trace=trace,

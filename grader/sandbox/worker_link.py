@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from grader.model import (
     MOST_SPECIALISATIONS,
@@ -509,4 +509,4 @@ def _of_queued_work(fault: Fault) -> bool:
 
 
 def _sent(call: Call) -> list[object]:
-    return [asdict(a) if isinstance(a, TensorRef) else a for a in call]
+    return [vars(a) if isinstance(a, TensorRef) else a for a in call]

@@ -19,7 +19,7 @@ SIMULATED = Library(
             *("TorchDispatchMode.__init__(self)", "TorchDispatchMode._should_skip_dynamo()"),
             "TorchDispatchMode.__torch_dispatch__(self, func, types, args, kwargs)",
         ),
-        *touchpoints("torch.utils._pytree", _OPERATIONS, "tree_leaves(tree)"),
+        *touchpoints("torch.utils._pytree", "worker/leaves.py", "tree_leaves(tree)"),
         *touchpoints("torch", _OPERATIONS, "_C.DispatchKey.CompositeImplicitAutograd"),
         *touchpoints(
             "torch._ops",

@@ -9,10 +9,10 @@ import torch
 from torch._C import DispatchKey
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from grader.worker.allocations import Allocations
 from grader.worker.bounds import Access, Span
+from grader.worker.leaves import leaves
 from grader.worker.traffic_counter import Ledger
 
 
@@ -64,7 +64,7 @@ class Allocating(Dispatched):
 
     def operate(self, func: Any, args: Any, kwargs: Any) -> Any:
         result = func(*args, **kwargs)
-        for leaf in tree_leaves(result):
+        for leaf in leaves(result):
             if isinstance(leaf, torch.Tensor):
                 self.see(leaf.untyped_storage())
         return result
@@ -96,7 +96,7 @@ class Moving(Dispatched):
         if moves(schema):
             given = dict(zip((p.name for p in schema.arguments), args, strict=False)) | kwargs
             for parameter in schema.arguments:
-                for leaf in tree_leaves(given.get(parameter.name)):
+                for leaf in leaves(given.get(parameter.name)):
                     if isinstance(leaf, torch.Tensor):
                         size = leaf.numel() * leaf.element_size()
                         self._ledger.note_whole(leaf.data_ptr(), size, _use(parameter, schema))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 import os
 import select
@@ -17,12 +16,11 @@ from grader.backends.triton.device import preload as first_launch
 from grader.backends.triton.device.calls import Call
 from grader.backends.triton.device.launches import Device
 from grader.backends.triton.device.requests import UnexpectedMessage, mapped, requested
+from grader.machine import processes
 from grader.model import Channel, Closed, DeviceReport, WireError, listed
 
 MOST_TEXT = 6 << 20  # bytes of kernels in one report, of the 8 MiB that it may have
 PATIENCE_S = 1.0  # for a worker to read an answer; our driver needs none
-
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 KEPT = 128 << 20  # bytes that no array uses
 
 preload = first_launch.preload
@@ -31,7 +29,7 @@ preload = first_launch.preload
 def serve(judge: Channel, worker: Channel, arena: int, scratch: int) -> None:
     """Answer both until the judge hangs up; the files are those of the memory that they share."""
     torch.set_num_threads(1)
-    _keep_memory()
+    processes.keep_freed_memory(KEPT)
     session = Session(_mapping(arena), _mapping(scratch))
     lines = [judge, worker]
     while True:
@@ -53,17 +51,6 @@ def serve(judge: Channel, worker: Channel, arena: int, scratch: int) -> None:
                     judge.send(session.answer_judge(message).dump())
             except Closed:
                 return
-
-
-def _keep_memory() -> None:
-    """Have the C library keep what arrays leave: zeroed pages for each new one cost more time.
-
-    Both limits are needed, as setting one ends the automatic choice of both.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(M_MMAP_THRESHOLD, 32 << 20)  # the most that glibc takes
-        mallopt(M_TRIM_THRESHOLD, KEPT)
 
 
 def _mapping(fd: int) -> NDArray[np.uint8]:

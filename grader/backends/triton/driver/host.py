@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
 
 from grader.backends.triton.driver import properties
 from grader.backends.triton.driver.errors import NotSimulated
+from grader.worker.leaves import leaves
 
 GPU = torch.device("cuda", properties.DEVICE)
 HOST = torch.device("cpu")
@@ -75,7 +75,7 @@ class Host(TorchFunctionMode):
             args = (args[0].clone(),)  # as from a GPU; torch reads the host's without an operation
         if func is torch.Tensor.cuda:
             func, args, kwargs = torch.Tensor.to, (args[0], GPU), {}
-        given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        given = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         target, args, kwargs = _target(func, args, kwargs, self)
         result = func(*args, **kwargs)
         if func in _MOVES and target is not None and target != self.device_of(given[0]):
@@ -98,7 +98,7 @@ class Host(TorchFunctionMode):
 
     def _keep(self, result: object) -> None:
         """Note that memory is the host's; that of views is so already."""
-        for leaf in tree_leaves(result):
+        for leaf in leaves(result):
             if type(leaf) is torch.Tensor and leaf.layout == torch.strided:
                 reference = StorageWeakRef(leaf.untyped_storage())
                 self._host.setdefault(reference.cdata, reference)

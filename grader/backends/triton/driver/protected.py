@@ -13,8 +13,8 @@ from mmap import PAGESIZE, PROT_READ, PROT_WRITE
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
 
+from grader.worker.leaves import leaves
 from grader.worker.linux import LIBC, must
 from grader.worker.torch_operations import Dispatched, moves
 
@@ -36,7 +36,7 @@ class Protected:
 
         Their pages alone, for Linux walks through all that are in use.
         """
-        for leaf in tree_leaves(given):
+        for leaf in leaves(given):
             if isinstance(leaf, torch.Tensor) and (pages := self._pages(leaf)):
                 _allow(pages, PROT_READ | PROT_WRITE)
                 self._open.append(pages)

@@ -1,11 +1,15 @@
-"""The lines of a module's text, each a record of what it holds, by the grammar beside this file."""
+"""The lines of a module's text, each a record of what it holds, by the grammar beside this file.
+
+A kernel is compiled for each dtype and alignment of its arguments, and seven of ten lines are those
+of an earlier text. A line that is a whole operation is read once.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,10 @@ MOST_BYTES = 1 << 20  # of operations, without locations: some 4,000 of them
 MOST_LINES = 50_000
 MOST_NESTED = 64
 
+MOST_REMEMBERED = 8192  # operations
+
+_PLACE = "\0"  # before the number of an operation in a text; locations.split lets none pass
+_AT = re.compile(r"loc\(#loc\d*\)$")  # the location of an operation: its number changes often
 _ARRAY = re.compile(r"array<\s*(\w+)\s*(?::([^<>]*))?>")
 
 
@@ -58,8 +66,12 @@ def read(text: str) -> Sequence[Line]:
         raise Malformed(f"a text of more than {MOST_BYTES} bytes")
     if text.count("\n") > MOST_LINES:
         raise Malformed(f"more than {MOST_LINES} operations")
+    if _PLACE in text:
+        raise Malformed("a zero byte")
+    lark, transformer = grammar()
+    marked, transformer.places = _marked(text)
     try:
-        lines: Any = grammar().parse(text)
+        lines: Any = lark.parse(marked, "start")
     except UnexpectedInput as error:
         raise Malformed(f"unexpected text at line {error.line}, column {error.column}") from None
     except LarkError:
@@ -67,23 +79,81 @@ def read(text: str) -> Sequence[Line]:
     return tuple(lines)
 
 
+def _marked(text: str) -> tuple[str, list[list[Line]]]:
+    """Put a place into the text for operations that follow each other and have no region.
+
+    Return it, with as many lines as before, and the operations of each place.
+    """
+    marked: list[str] = []
+    places: list[list[Line]] = []
+    follows = False
+    for line in text.split("\n"):
+        operation = _operation_of(line)
+        if operation is None:
+            marked.append(line)
+            follows = follows and not line
+        elif follows:
+            marked.append("")
+            places[-1].append(operation)
+        else:
+            marked.append(f"{_PLACE}{len(places)}")
+            places.append([operation])
+            follows = True
+    return "\n".join(marked), places
+
+
+def _operation_of(line: str) -> Line | None:
+    """Return the operation that a line holds; None if it is no operation, or not all of it."""
+    content = line.strip(" ")
+    if not content or content[0] in "}^" or content.endswith("{"):
+        return None
+    at = _AT.search(content)
+    operation = operation_in(content[: at.start()] if at else content)
+    if operation is None or at is None:
+        return operation
+    items = (*operation.items, Token("LOCATION", at[0]))
+    return Line(operation.name, operation.results, items)
+
+
+@lru_cache(MOST_REMEMBERED)
+def operation_in(text: str) -> Line | None:
+    """Read an operation; return None for a text that is none."""
+    try:
+        operation: object = grammar()[0].parse(f"{text}\n", "operation")
+    except LarkError:
+        return None
+    assert isinstance(operation, Line)
+    return operation
+
+
 @cache
-def grammar() -> Lark:
+def grammar() -> tuple[Lark, _Lines]:
     """Return the parser: made once, in some 60 ms, which a server spends before it forks."""
-    return Lark(
+    transformer = _Lines()
+    lark = Lark(
         Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8"),
         parser="lalr",
         lexer="basic",
+        start=["start", "operation"],
         maybe_placeholders=False,
-        transformer=_Lines(),
+        transformer=transformer,
     )
+    return lark, transformer
 
 
 class _Lines(Transformer[Token, Any]):
-    """The value of each rule, made as soon as the parser has read it."""
+    """The value of each rule, made as soon as the parser has read it.
 
-    def start(self, lines: list[Line]) -> list[Line]:
-        return lines
+    `places` has the operations of each place in the text.
+    """
+
+    places: Sequence[list[Line]] = ()
+
+    def start(self, items: list[Any]) -> Sequence[Line]:
+        return _operations(items)
+
+    def place(self, tokens: list[Token]) -> list[Line]:
+        return self.places[int(tokens[0][len(_PLACE) :])]
 
     def operation(self, items: list[Any]) -> Line:
         results = items.pop(0) if isinstance(items[0], tuple) else ()
@@ -101,7 +171,7 @@ class _Lines(Transformer[Token, Any]):
         return tuple(found)
 
     def region(self, items: list[Any]) -> RegionText:
-        lines = tuple(each for each in items if isinstance(each, Line))
+        lines = _operations(items)
         blocks = [each for each in items if isinstance(each, BlockText)]
         if lines or not blocks:
             blocks.insert(0, BlockText("bb0", (), lines))
@@ -119,7 +189,7 @@ class _Lines(Transformer[Token, Any]):
 
     def block(self, items: list[Any]) -> BlockText:
         label, arguments = items[0], items[1] if isinstance(items[1], tuple) else ()
-        return BlockText(label[1:], arguments, tuple(i for i in items if isinstance(i, Line)))
+        return BlockText(label[1:], arguments, _operations(items))
 
     def arguments(self, items: list[tuple[str, Type]]) -> tuple[tuple[str, Type], ...]:
         return tuple(items)
@@ -138,6 +208,17 @@ class _Lines(Transformer[Token, Any]):
 
     def atom(self, items: list[Token]) -> Attribute:
         return attribute(items[0], type_of(items[2]) if len(items) > 1 else None)
+
+
+def _operations(items: Sequence[Any]) -> tuple[Line, ...]:
+    """Return the operations among the items of a region or a block, in their order."""
+    found: list[Line] = []
+    for item in items:
+        if isinstance(item, Line):
+            found.append(item)
+        elif isinstance(item, list):
+            found += item
+    return tuple(found)
 
 
 def attribute(token: Token, type_: Type | None = None) -> Attribute:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.backends.triton.device.faults import Malformed
+from grader.backends.triton.device.ttir import lines
 from grader.backends.triton.device.ttir.parse import parse
 from grader.backends.triton.device.ttir.records import Dense, Module, Operation, Region, Site, Type
 
@@ -59,6 +60,39 @@ def test_a_loop_has_bounds_carried_values_and_a_body() -> None:
         ("sums_7", Type("f32", (4096,))),
     )
     assert last.regions[0].blocks[0].operations[-1].name == "scf.yield"
+
+
+def test_a_line_that_was_read_before_keeps_its_own_location() -> None:
+    text = """module {
+tt.func public @k() {
+%x = arith.constant 1 : i32 loc(#loc1)
+tt.return
+}
+}
+#loc1 = loc("kernel.py":1:0)
+#loc2 = loc("kernel.py":2:0)
+"""
+    found = [parse(each).entry.body.blocks[0].operations[0].site.line for each in (text, text)]
+    assert found == [1, 1]
+    moved = parse(text.replace("i32 loc(#loc1)", "i32 loc(#loc2)"))
+    assert moved.entry.body.blocks[0].operations[0].site.line == 2
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_gives_the_same_records_again(name: str) -> None:
+    lines.operation_in.cache_clear()
+    fresh = parse(TEXTS[name])
+    assert repr(parse(TEXTS[name])) == repr(fresh)
+
+
+def test_a_text_names_no_place_of_an_operation() -> None:
+    with pytest.raises(Malformed, match="zero byte"):
+        lines.read("module {\ntt.return\n\0000\n}\n")
+
+
+def test_an_operation_does_not_end_on_a_later_line() -> None:
+    with pytest.raises(Malformed):
+        parse(SOFTMAX.replace("dense<0.000000e+00>", "dense<\n0.000000e+00>"))
 
 
 def test_a_reduction_has_an_axis_and_a_region() -> None:

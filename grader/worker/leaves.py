@@ -1,0 +1,31 @@
+"""The tensors and other values that lie in lists, tuples and dictionaries of torch's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+# What torch's operations mostly take and return. Torch asks of each value a dozen questions.
+_LEAVES = frozenset(
+    {
+        *(torch.Tensor, torch.dtype, torch.device, torch.layout, torch.memory_format),
+        *(bool, int, float, complex, str, type(None)),
+    }
+)
+
+
+def leaves(value: object) -> Iterator[object]:
+    """Yield what `tree_leaves` returns, in its order."""
+    kind = type(value)
+    if kind in _LEAVES:
+        yield value
+    elif kind is tuple or kind is list:
+        for each in value:  # type: ignore[attr-defined]
+            yield from leaves(each)
+    elif kind is dict:
+        for each in value.values():  # type: ignore[attr-defined]
+            yield from leaves(each)
+    else:
+        yield from tree_leaves(value)
