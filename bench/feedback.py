@@ -3,8 +3,9 @@
     python bench/feedback.py --out bench/results/feedback_cpu.json
 
 In each round every exercise is checked by the command, as a process of its own, and then asked of
-one judge that stays warm, so that both meet the same load of the machine. A row has the medians of
-all rounds. `within` says whether the warm median keeps the limit: 1.0 s for the first puzzle and
+one judge that stays warm, so that both meet the same load of the machine. Each time the warm judge
+gets another file: the solution with one more line at its top. So all of its kernels are compiled
+anew, as after an edit. A row has the medians of all rounds. `within` says whether the warm median keeps the limit: 1.0 s for the first puzzle and
 the first exercise, 2.5 s for p12 and 04, 5 s for all others, on 2 cores without a GPU. `memory`
 holds what judge and workers' parents hold together after so many requests; a page that several of
 them hold counts once. `quick_s` are `grader list` and `grader --help` in a course of 60 exercises.
@@ -84,15 +85,17 @@ def measured(
     computed: dict[str, list[float]] = {one.name: [] for one in exercises}
     statuses: dict[str, set[str]] = {one.name: set() for one in exercises}
     memory = []
-    with WarmJudge() as judge:
-        judge.start(request(exercises[0], device))
+    with tempfile.TemporaryDirectory(prefix="feedback-") as folder, WarmJudge() as judge:
+        judge.start(request(exercises[0], exercises[0].solution, device))
         for number in range(rounds):
             for one in exercises:
                 cold[one.name].append(cold_check(one, device))
                 if number == 0:  # a loop opens an exercise before its file is saved
-                    check.run([request(one, device)], lambda text: None, judge=judge)
+                    opened = request(one, one.solution, device)
+                    check.run([opened], lambda text: None, judge=judge)
+                saved = request(one, edited(one, number, Path(folder)), device)
                 began, computed_before = time.monotonic(), cpu_seconds()
-                (result,) = check.run([request(one, device)], lambda text: None, judge=judge)
+                (result,) = check.run([saved], lambda text: None, judge=judge)
                 warm[one.name].append(time.monotonic() - began)
                 computed[one.name].append(cpu_seconds() - computed_before)
                 statuses[one.name].add(str(result.status))
@@ -117,11 +120,17 @@ def cpu_seconds() -> float:
     return total / os.sysconf("SC_CLK_TCK")
 
 
-def request(exercise: Exercise, device: str) -> Request:
+def edited(exercise: Exercise, number: int, folder: Path) -> Path:
+    """Return the solution as it was saved for this round: every line of it has another number."""
+    file = folder / exercise.solution.name
+    text = exercise.solution.read_text(encoding="utf-8")
+    file.write_text("# a line\n" * (number + 1) + text, encoding="utf-8")
+    return file
+
+
+def request(exercise: Exercise, kernel: Path, device: str) -> Request:
     return Request(
-        Exercise(exercise.folder),
-        exercise.solution,
-        Options(device=device, seed=SEED, picture=True),
+        Exercise(exercise.folder), kernel, Options(device=device, seed=SEED, picture=True)
     )
 
 

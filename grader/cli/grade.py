@@ -20,7 +20,7 @@ from grader.cli.ci import KEY, sigterm_as_interrupt
 from grader.cli.deliver import log_message
 from grader.cli.progress import Progress
 from grader.course import catalog, settings
-from grader.model import CannotGrade, GraderError, UsageError, login_of
+from grader.model import CannotGrade, GraderError, UsageError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -255,6 +255,8 @@ def _report(order: ClassOrder, run: ClassRun) -> int:
 
 def _failed(order: ClassOrder, run: ClassRun) -> bool:
     """Return whether something that was to be graded could not be."""
+    from grader.model import login_of
+
     names = {exercise.name for exercise in order.exercises}
     students = set(map(login_of, order.students))
     return any(

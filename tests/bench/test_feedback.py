@@ -40,6 +40,17 @@ def test_a_row_has_the_medians_and_its_exercises_limit(feedback: ModuleType):
     assert (slow["limit_s"], slow["within"], slow["status"]) == (5.0, False, "fail, pass")
 
 
+def test_each_round_saves_another_file_whose_kernels_are_compiled_anew(
+    feedback: ModuleType, tmp_path: Path
+):
+    """A compiled kernel is known by its text, which has the numbers of its lines."""
+    exercise = feedback.catalog.find(ROOT, "01_vector_add")
+    saved = [feedback.edited(exercise, n, tmp_path).read_text().splitlines() for n in range(2)]
+    solution = exercise.solution.read_text().splitlines()
+    assert [each.index(solution[0]) for each in saved] == [1, 2]
+    assert all(each[each.index(solution[0]) :] == solution for each in saved)
+
+
 @pytest.mark.slow
 def test_the_record_has_what_the_loop_needs(
     feedback: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
