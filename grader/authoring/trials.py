@@ -96,7 +96,6 @@ def trials_of(exercise: Exercise, device: str, sample: Sample, scratch: Path) ->
 
 
 def _write_stubs(exercise: Exercise, scratch: Path) -> Iterator[tuple[str, Path]]:
-    """Write the stub of each backend, and yield it with its name."""
     for one in exercise.in_all_backends:
         stub = scratch / one.file
         stub.write_text(stubs.stub_of(one, kind_of(one.any_spec).stub), encoding="utf-8")

@@ -169,7 +169,6 @@ def _unexpected(one: Verified) -> str:
 
 
 def _checks_at_once() -> int:
-    """Return how many checks run beside each other on a GPU."""
     memory = nvml.least_memory() or 0
     return max(1, min(_cores(), memory // CHECK_MEMORY))
 
@@ -184,7 +183,6 @@ def _verify_all(
     report: Callable[[Trial], None],
     broken: Callable[[Exercise, GraderError], None],
 ) -> dict[str, Verified]:
-    """Run trials, some at a time, and return what came of each by its name."""
     size = max(1, min(BATCH, math.ceil(len(trials) / at_once)))
     batches = [trials[i : i + size] for i in range(0, len(trials), size)]
     # The last batches start first: exercises follow puzzles and take longest. A long one at the

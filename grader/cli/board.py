@@ -249,7 +249,6 @@ def _many_objects() -> Iterator[None]:
 
 
 def _collect(results: list[Path], trust: list[Path], now: datetime) -> Collected:
-    """Return the usable attempts; name the others on standard error."""
     from grader.classroom import context_of, documents
     from grader.classroom.board import collect
     from grader.course import catalog

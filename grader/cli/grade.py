@@ -254,7 +254,6 @@ def _report(order: ClassOrder, run: ClassRun) -> int:
 
 
 def _failed(order: ClassOrder, run: ClassRun) -> bool:
-    """Return whether something that was to be graded could not be."""
     from grader.model import login_of
 
     names = {exercise.name for exercise in order.exercises}

@@ -302,10 +302,7 @@ def compare(
     else:
         limit, rms_limit = limits(got.dtype, answer, own, magnitude, terms)
     if unwritten is not None:
-        missing = unwritten
-        if not has_unused_nan(got.dtype):  # the poison may be the right value, or a wrong one
-            bad = (error > limit) | candidate.isnan()
-            missing = unwritten & bad & bool((unwritten | ~bad).all())
+        missing = _never_written(unwritten, (error > limit) | candidate.isnan(), got.dtype)
         if bool(missing.any()):
             return report("never_written", missing, missing)
     strange = ~same & (~candidate.isfinite() | ~answer.isfinite())
@@ -321,6 +318,11 @@ def compare(
         wrong = ~same & ~_is_one_rounding(got, answer)
         return report("rounding", wrong, error * wrong) if bool(wrong.any()) else None
     bad_rows = (rms(error) > rms_limit).expand_as(error)
-    if bool(bad_rows.any()):
-        return report("rms", bad_rows, error * bad_rows, limit)
-    return None
+    return report("rms", bad_rows, error * bad_rows, limit) if bool(bad_rows.any()) else None
+
+
+def _never_written(unwritten: Tensor, bad: Tensor, dtype: torch.dtype) -> Tensor:
+    if has_unused_nan(dtype):
+        return unwritten
+    # The poison may be the right value, or a wrong one.
+    return unwritten & bad & bool((unwritten | ~bad).all())

@@ -66,7 +66,6 @@ def reason(evidence: Evidence, missing: Tensor, name: str) -> Reason | None:
 
 
 def _kernel(evidence: Evidence, name: str) -> ast.FunctionDef | None:
-    """Return the kernel that accesses the argument, or the file's first."""
     lines = [use.line for use in evidence.uses if use.argument == name]
     around = evidence.text.around(max(lines)) if lines else None
     kernels = evidence.text.kernels
@@ -352,7 +351,6 @@ def _is_literal_bound(node: ast.Compare, missing: Tensor) -> bool:
 
 
 def _literal_grid(evidence: Evidence, part: ast.expr) -> int | None:
-    """Return the literal number of programs that brackets hold, or None."""
     inner = part
     if isinstance(part, ast.Tuple) and evidence.traced is not None and len(part.elts) == 2:
         inner = part.elts[0]

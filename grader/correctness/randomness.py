@@ -146,7 +146,6 @@ def _pairs_of_two(
 
 
 def _row_sizes(shape: Sequence[int]) -> list[int]:
-    """Return the elements of a row, of a matrix of rows, and so on."""
     return [math.prod(shape[axis:]) for axis in range(len(shape) - 1, 0, -1)]
 
 

@@ -64,6 +64,5 @@ def of_counters(driver: str, capabilities: int) -> Finding:
 
 
 def _capabilities() -> int:
-    """Return the capabilities of this process: CapEff in proc(5)."""
     found = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
     return int(found[1], 16) if found else 0

@@ -109,7 +109,6 @@ def _error_answer(error: Exception, *, debug: bool) -> Answer:
 
 
 def _serve(asked: Iterator[Request], outbox: Outbox, interrupted: threading.Event) -> int:
-    """Answer all requests; return the exit status."""
     first = next(asked, None)
     if first is None:
         return 0
@@ -269,7 +268,6 @@ def _step_answer(grading: Grading, step: str, slow: Callable[[Grading], str]) ->
 
 
 def _graded(gradings: Gradings, exercise: Exercise) -> list[Result]:
-    """Grade the kernel file, and return a result for each entry."""
     import pytest
 
     from grader.grading import pytest_run, sanitize

@@ -71,7 +71,6 @@ def _line(line: int, lines: int) -> int | None:
 
 
 def _numbers_in_launches(traced: TracedLanes) -> list[int]:
-    """Return the number of each step in its launch."""
     seen: dict[int, int] = {}
     numbers = []
     for step in traced.steps:

@@ -253,18 +253,7 @@ class Spec(BaseSpec):
                 any(not 0 <= budget.best <= budget.most for budget in self.budgets),
                 "budgets must satisfy 0 <= best <= most",
             ),
-            (
-                sum(a.seeds for a in self.arguments) != (self.random is not None),
-                "a random output needs one seed among the arguments, and a seed needs `random`",
-            ),
-            (
-                self.random is not None and len(self.random.choices) < 2,
-                "random has fewer than two choices",
-            ),
-            (
-                self.random is not None and self.tolerance.also_right is not None,
-                "a random output has choices: the tolerance has no `also_right` beside them",
-            ),
+            *((True, fault) for fault in _faults_of_random(self)),
             (self.reference is no_reference, "reference is missing"),
             *((True, fault) for fault in faults_of(self.instructions, self.arguments)),
         ]
@@ -357,6 +346,17 @@ class Spec(BaseSpec):
             sum(a.reads * sizes[a.name] for a in tensors),
             sum(a.writes * sizes[a.name] for a in tensors),
         )
+
+
+def _faults_of_random(spec: Spec) -> Iterator[str]:
+    if sum(a.seeds for a in spec.arguments) != (spec.random is not None):
+        yield "a random output needs one seed among the arguments, and a seed needs `random`"
+    if spec.random is None:
+        return
+    if len(spec.random.choices) < 2:
+        yield "random has fewer than two choices"
+    if spec.tolerance.also_right is not None:
+        yield "a random output has choices: the tolerance has no `also_right` beside them"
 
 
 def _faults_of_entries(spec: Spec) -> Iterator[str]:

@@ -305,7 +305,6 @@ def attempts_plot(tried: Sequence[Tried], board: Board, scale: Scale, words: str
 
 @lru_cache(maxsize=256)  # many students have the same number of attempts
 def _xs(count: int) -> tuple[str, ...]:
-    """Return the positions of `count` attempts, in percent of the width."""
     return tuple(f"{27 + 70 * (number + 0.5) / count:.1f}" for number in range(count))
 
 

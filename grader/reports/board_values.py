@@ -55,7 +55,6 @@ def _whole(figure: float | None) -> str:
 
 
 def _digits(figure: float | None) -> str:
-    """Write three significant digits: `0.183`, `12.3`, `4,711`."""
     if figure is None:
         return "–"
     before = math.floor(math.log10(figure)) if figure > 0 else 0

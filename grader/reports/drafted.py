@@ -33,7 +33,6 @@ def report(made: Draft) -> str:
 
 
 def _listed(files: Mapping[Path, bytes]) -> str:
-    """Write names of files: `kernel.py, survivors.toml, 11 wrong kernels`."""
     wrong = [path for path in files if path.match("wrong_*.py")]
     others = sorted(path.as_posix() for path in files if path not in wrong)
     mistakes = [counted(len(wrong), "wrong kernels")] if wrong else []

@@ -106,7 +106,6 @@ def _facts(view: StudentsView, course: Course) -> list[tuple[str, str]]:
 
 
 def _grade(cell: FinalCell, view: StudentsView) -> dict[str, Any]:
-    """Return a row of the table of grades."""
     result = view.results.get(cell.exercise)
     word, colour = _STANDING[cell.standing], "faint"
     if cell.standing == "graded" and result is not None:

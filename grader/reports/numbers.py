@@ -136,7 +136,6 @@ def _fitted(numbers: Numbers, rows: Sequence[Rows], width: int, most: int) -> li
 
 
 def _pieces(table: _Table, width: int) -> list[range]:
-    """Divide the places into ranges whose columns fit."""
     widths, left = table.widths, width - table.indent - len(" …")
     pieces = []
     start, used = table.places.start, 0

@@ -111,7 +111,6 @@ def _shows_a_fault(paragraph: Text) -> bool:
 
 
 def _paragraphs(picture: Text) -> Iterator[Text]:
-    """Yield the texts between empty lines."""
     gathered: list[Text] = []
     for line in (*_ended(picture), Text("\n")):
         if line.plain.strip():

@@ -135,7 +135,6 @@ def in_words(standing: Standing) -> str:
 
 
 def _tiles(result: Result) -> list[tuple[str, str, str]]:
-    """Return names, values and notes of the figures to see first."""
     tiles = [("points", f"{result.points} of {result.max_points}", _reached(result))]
     steps = all_steps(result)
     if speed := next((step.speed for step in steps if step.speed), None):
@@ -158,7 +157,6 @@ def _reached(result: Result) -> str:
 
 
 def _attempts(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Return the rows of the history, newest first."""
     rows = []
     for one in reversed(results):
         problem = first_problem(one)

@@ -130,7 +130,6 @@ def _pictures(steps: Sequence[Step], operations: Callable[[str], int | None]) ->
 
 
 def _resources(steps: Sequence[Step]) -> list[tuple[str, ...]]:
-    """Return the rows of a table: of compiled kernels, and of those that ran."""
     compiled = [one for step in steps for one in step.compiled]
     ran = [one for step in steps if step.speed for one in step.speed.resources]
     return [*map(_compiled, compiled), *map(_ran, ran)]

@@ -51,7 +51,6 @@ def brief_value(value: str) -> str:
 
 
 def _label_of_lanes(trace: Trace, accesses: Sequence[Access], short: bool) -> str:
-    """Name the programs or, where there is only one, its lanes."""
     launch = trace.launches[accesses[0].launch]
     if prod(launch.grid) == 1:
         lanes = sorted({access.thread for access in accesses})

@@ -142,7 +142,6 @@ def _steps(
     chosen: Sequence[tuple[int, int]],
     ranks: dict[int, int],
 ) -> list[int]:
-    """Return the steps of a program to draw: those of the lowest ranks first."""
     best: dict[int, int] = {}
     for number, act in enumerate(trace.acts):
         if (act.launch, act.block) == (launch, block) and (launch, act.step) in chosen:

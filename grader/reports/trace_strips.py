@@ -132,7 +132,6 @@ def about_mask(trace: Trace, act: Act) -> str:
 
 
 def _line(strip: Strip, width: int, rows: int) -> Text:
-    """Draw the lanes in rows, each with its element and its value."""
     (array, prefix), inner = _common(strip)
     name = strip.trace.arrays[array].name if array is not None else ""
     where = f"{name}[{prefix}]" if array is not None else "element"

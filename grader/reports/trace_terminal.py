@@ -267,7 +267,6 @@ def _grids(
 
 
 def _blocks(accesses: Iterable[Access], array: int) -> set[int]:
-    """Choose the blocks whose shared array is drawn, those with a fault first."""
     faults: dict[int, bool] = {}
     for access in accesses:
         if access.array == array:

@@ -250,7 +250,6 @@ def _unwritten(trace: Trace, most: int) -> tuple[list[tuple[str, Access | None]]
 
 
 def _never_ran(trace: Trace) -> list[tuple[str, Access | None]]:
-    """Say in one sentence what an error kept from running."""
     stop = trace.stopped
     if stop is None:
         return []

@@ -47,7 +47,6 @@ def verification(verified: Sequence[Verified], width: int = WIDEST) -> Text:
 
 
 def _tally(kernels: Sequence[Verified]) -> Iterator[str]:
-    """Count the kernels of each kind that ended as expected."""
     for kind, kernels_of_kind in groupby(kernels, key=lambda one: one.kind):
         group = list(kernels_of_kind)
         good = sum(one.ok for one in group)

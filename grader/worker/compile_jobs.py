@@ -123,7 +123,6 @@ class _Running:
 def _in_order(
     compiler: Compiler, folder: Path, jobs: Sequence[Mapping[str, Any]], deadline: float
 ) -> Generator[dict[str, Any], None, None]:
-    """Carry out jobs, a few at once; yield what each comes to, in their order."""
     waiting, running = deque(jobs), deque[_Running]()
     try:
         while waiting or running:

@@ -172,7 +172,6 @@ def judge_process(targets: Mapping[str, Any]) -> bool:
 
 
 def _same_processes(targets: Mapping[str, Any]) -> bool:
-    """Report whether the judge's process number means the judge here."""
     try:
         return bool(os.readlink("/proc/self/ns/pid") == targets["processes"])
     except OSError:

@@ -40,7 +40,6 @@ def _found(
 
 
 def _texts(source: Source) -> Iterator[ast.Constant]:
-    """Yield the texts of a file that compiles C++, and none of another."""
     compilers = frozenset[str]().union(*(one.compilers for one in libraries()))
     if any(paths & compilers for _, paths in source.references):
         for node in source.nodes:

@@ -111,7 +111,6 @@ def lessons_in(path: Path, sha256: str) -> tuple[LintFinding, ...]:
 
 
 def _decoded(content: bytes) -> str:
-    """Decode a file in the encoding that it names, UTF-8 where it names none."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
     with io.TextIOWrapper(io.BytesIO(content), encoding) as stream:
         return stream.read()

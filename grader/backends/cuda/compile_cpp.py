@@ -100,7 +100,6 @@ def _missing() -> str | None:
 
 
 def _nvdisasm() -> Path:
-    """Return the place of the tool in Triton's package, which is not imported."""
     found = importlib.util.find_spec("triton")
     package = Path() if found is None or found.origin is None else Path(found.origin).parent
     return package / "backends" / "nvidia" / "bin" / "nvdisasm"
@@ -137,7 +136,6 @@ def _built(path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _entries(log: str) -> dict[str, str]:
-    """Return what ptxas reports of each kernel, by its symbol."""
     _, *parts = re.split(r"Compiling entry function '([^']+)' for '\w+'", log)
     return dict(zip(parts[::2], parts[1::2], strict=True))
 

@@ -71,7 +71,6 @@ def _no_implementation(function: str, called: str, rest: str) -> str:
 
 
 def _public(function: str, name: str) -> str:
-    """Return the name of a function as a kernel's text has it."""
     if found := re.search(r"numba\.cuda\.stubs\.([\w.]+)", function):
         return f"cuda.{found[1]}"
     if function.startswith("<intrinsic"):
@@ -135,7 +134,6 @@ _SAID: tuple[tuple[str, Callable[..., str]], ...] = (
 
 
 def _typed(text: str) -> str:
-    """Write numba's types as a learner knows them."""
     for pattern, instead in _TYPES:
         text = re.sub(pattern, instead, text)
     return text.strip()
@@ -159,7 +157,6 @@ _TYPES = (
 
 
 def _split(arguments: str) -> list[str]:
-    """Split a signature's arguments at the commas outside of all brackets."""
     parts, depth = [""], 0
     for sign in arguments:
         depth += (sign in "([{<") - (sign in ")]}>")

@@ -123,7 +123,6 @@ def _all_exercises(order: ClassOrder) -> tuple[Exercise, ...]:
 
 
 def _chosen(order: ClassOrder, plan: Plan) -> frozenset[str]:
-    """Return the units to grade now, by their ids."""
     exercises = {one.name for one in order.exercises}
     students = set(map(login_of, order.students))
     return frozenset(

@@ -71,7 +71,6 @@ def _root(given: str) -> Path:
 
 
 def _own_cards() -> list[nvml.Card]:
-    """List the GPUs that this process may use, as it was started."""
     cards = list(nvml.cards())
     if _visible is None:
         return cards

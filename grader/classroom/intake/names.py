@@ -159,6 +159,5 @@ def _spellings(name: str) -> set[str]:
 
 
 def _plain(name: str) -> str:
-    """Return a name's letters and digits alone, without accents and case."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     return "".join(letter for letter in letters if letter.isalnum())

@@ -115,7 +115,6 @@ def _student(row: tables.Row, columns: Mapping[str, str], problems: list[str]) -
 
 
 def _is_of_canvas(row: tables.Row) -> bool:
-    """Return whether Canvas added the row: it is of no student."""
     first = next(iter(row.cells.values()), "").strip()
     return first in (_CANVAS_POINTS, _CANVAS_TEST)
 

@@ -141,7 +141,6 @@ def _times(path: Path, problems: list[str]) -> dict[str, str]:
 
 
 def _team(student: Student) -> str:
-    """Return what students who hand in together have in common."""
     return f"group {login_of(student.group)}" if student.group else login_of(student.login)
 
 

@@ -78,7 +78,6 @@ def overview(
 
 
 def _place(cell: FinalCell, result: Result | None) -> str:
-    """Return where a student stands at an exercise."""
     if cell.standing != "graded":
         return cell.standing
     if result is None:

@@ -76,7 +76,6 @@ def _diff(solution: str, wrong: str) -> Iterator[str]:
 
 
 def _code(source: str) -> list[str]:
-    """Return the lines of a file without comments, docstrings and empty lines."""
     try:
         tree, lines = ast.parse(source), without_comments(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

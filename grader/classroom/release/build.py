@@ -112,7 +112,6 @@ def settings_of(root: Path) -> Settings:
 
 
 def _add_handout(files: dict[str, bytes], order: Order, about: Settings) -> None:
-    """Add the files that the course itself does not hold."""
     course_pins = order.root / CONSTRAINTS
     text = course_pins.read_text(encoding="utf-8") if course_pins.is_file() else None
     added = {

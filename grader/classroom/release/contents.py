@@ -106,7 +106,6 @@ def _take_extensions(contents: Contents, root: Path) -> None:
 
 
 def _take_pages(contents: Contents, root: Path, shelf: Path) -> None:
-    """Take the README.md of a shelf, and the pages beside it that it links to."""
     page = shelf / "README.md"
     _take_if_there(contents, root, page)
     text = contents.files.get(page.relative_to(root).as_posix(), b"")
@@ -172,7 +171,6 @@ def _refuse_link(path: Path) -> None:
 def _left_out(
     root: Path, exercises: Sequence[Exercise], released: dict[str, bytes]
 ) -> Iterator[str]:
-    """Note each file of the exercises that is not released, hidden files aside."""
     for exercise in exercises:
         for path in sorted(exercise.folder.rglob("*")):
             inner = path.relative_to(exercise.folder).parts

@@ -57,7 +57,6 @@ def _installed(names: set[str]) -> Iterator[str]:
 
 
 def _needed(extra: str) -> set[str]:
-    """Name all installed packages that the grader needs with this extra."""
     todo = [(canonicalize_name(wheel.NAME), frozenset((extra,)))]
     seen = set(todo)
     while todo:

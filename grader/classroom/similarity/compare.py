@@ -108,7 +108,6 @@ def _pairs(files: Sequence[_File], ignored: frozenset[int], least: float) -> Ite
 
 
 def _clusters(exercise: str, pairs: Sequence[Pair]) -> Iterator[Cluster]:
-    """Yield groups of students that pairs join, the largest first."""
     group_of: dict[str, set[str]] = {}
     for pair in pairs:
         joined = set().union(*(group_of.get(student, {student}) for student in pair.students))

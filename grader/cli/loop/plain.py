@@ -59,7 +59,6 @@ class Plain:
         self._events.put(None)
 
     def _typed(self, session: Session, line: str) -> None:
-        """Press a key, or go to the exercise of that name or number."""
         if session.loop.view not in (View.REPORT, View.HINTS):
             session.happen(lambda loop: (replace(loop, view=View.REPORT, page=None), []))
         if line.lower() in LETTERS or session.loop.asking:

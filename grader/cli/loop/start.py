@@ -114,7 +114,6 @@ def screen_apart() -> Iterator[Callable[[], str]]:
 
 
 def _last_line(log: int) -> str:
-    """Return the last line of what was written, and forget it."""
     written = os.pread(log, MOST_LOG, max(os.fstat(log).st_size - MOST_LOG, 0))
     os.ftruncate(log, 0)
     lines = written.decode(errors="replace").strip("\0 \n").splitlines()

@@ -191,7 +191,6 @@ def sweep(loop: Loop) -> Change:
 
 
 def _idle(loop: Loop) -> Change:
-    """Go on with the check of all exercises, if nothing is in work."""
     return _sweep_on(loop) if loop.run is None else (loop, [])
 
 

@@ -58,7 +58,6 @@ def _text(path: Path) -> str:
 
 
 def _function(value: Any) -> FunctionType | None:
-    """Return the function inside its decorators, or None."""
     for _ in range(DEEPEST):
         if isinstance(value, FunctionType) and not hasattr(value, "__wrapped__"):
             return value

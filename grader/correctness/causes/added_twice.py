@@ -27,7 +27,6 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _twice(parts: list[Term]) -> Term | None:
-    """Return a term with a program's number that is in a sum twice."""
     seen: set[tuple[str, ...]] = set()
     for part in parts:
         factors = tuple(sorted(part.factors))

@@ -112,7 +112,6 @@ def _limits(kernel: ast.FunctionDef, line: int) -> Iterator[Limit]:
 
 
 def _meaning(kernel: ast.FunctionDef, length: ast.expr) -> ast.expr:
-    """Return `x.shape[1]` of a name that the kernel gives it once."""
     given = assigned(kernel, length.id) if isinstance(length, ast.Name) else []
     once = len(given) == 1 and isinstance(given[0], ast.Assign)
     return given[0].value if once and isinstance(given[0], ast.Assign) else length

@@ -54,14 +54,12 @@ def _differences(kernel: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 
 
 def _names_of(kernel: ast.FunctionDef, value: ast.expr) -> Iterator[str]:
-    """Yield the names that a statement assigns a value to."""
     for node in ast.walk(kernel):
         if isinstance(node, ast.Assign) and node.value is value:
             yield from (each.id for each in node.targets if isinstance(each, ast.Name))
 
 
 def _begins_lowest(kernel: ast.FunctionDef, name: str) -> bool:
-    """Say whether a name begins as a block of lanes that are -inf."""
     first = getattr(next(iter(assigned(kernel, name)), None), "value", None)
     if not isinstance(first, ast.Call) or last_name(first.func) != "full":
         return False

@@ -99,7 +99,6 @@ def _bounds(kernel: ast.FunctionDef, node: ast.AST) -> Iterator[tuple[str, ast.C
 
 
 def _uses(evidence: Evidence, kernel: ast.FunctionDef, load: ast.Call) -> bool:
-    """Say whether the line that fails uses what a load gives."""
     line = evidence.failure.frames[-1].line if evidence.failure.frames else 0
     failing, loading = statement_at(kernel, line), statement_at(kernel, load.lineno)
     if failing is None or not isinstance(loading, ast.Assign):

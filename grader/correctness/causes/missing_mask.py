@@ -160,7 +160,6 @@ def _without_the_guard(evidence: Evidence, line: int) -> Explanation | None:
 
 
 def _guards(kernel: ast.FunctionDef, line: int) -> list[int]:
-    """Return the lines of the `if`s around a line that compare with a length."""
     return [
         node.lineno
         for node in ast.walk(kernel)
@@ -206,7 +205,6 @@ def _shared_arrays(function: ast.FunctionDef) -> set[str]:
 
 
 def _meanings(function: ast.FunctionDef, index: ast.expr) -> list[ast.AST]:
-    """Return the statements that assign the names of an index."""
     return [each for name in names_in(index) for each in assigned(function, name)]
 
 

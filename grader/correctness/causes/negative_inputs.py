@@ -66,13 +66,11 @@ def _of_masked(evidence: Evidence) -> str:
 
 
 def _begin(evidence: Evidence) -> int:
-    """Return the line on which a maximum begins."""
     first, _ = _first_value(evidence)
     return first or evidence.text.first_line(*STARTS) or evidence.line_of(evidence.bad[0])
 
 
 def _constant(evidence: Evidence) -> str:
-    """Point to the constant of the file that a maximum begins with."""
     return evidence.see(_first_value(evidence)[1])
 
 

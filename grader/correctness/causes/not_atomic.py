@@ -72,7 +72,6 @@ def _loads_and_stores(source: Source, line: int, other: int) -> bool:
 
 
 def _has(kernel: ast.FunctionDef, value: ast.expr, load: ast.Call) -> bool:
-    """Say whether a value is a sum with what was loaded."""
     seen: set[str] = set()
     parts: list[ast.AST] = [value]
     found = False

@@ -35,7 +35,6 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _pairs(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of inputs of one type and shape."""
     given = [a.name for a in evidence.spec.arguments if a.role != "out"]
     for one, other in combinations(given, 2):
         a, b = evidence.inputs[one], evidence.inputs[other]

@@ -22,7 +22,6 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _thrown_away(evidence: Evidence) -> Explanation | None:
-    """Explain a statement of a kernel that only computes a value."""
     helpers = {f.name for f in evidence.text.functions if _only_returns(f)}
     for kernel in evidence.text.kernels:
         for node in ast.walk(kernel):

@@ -63,7 +63,6 @@ def _meets(one: Tensor, other: Tensor) -> bool:
 
 
 def _launch_lines(evidence: Evidence) -> list[int]:
-    """Return the lines of the launches, if the call made several."""
     if len(evidence.launches or ()) < 2:
         return []
     names = {kernel.name for kernel in evidence.text.kernels}

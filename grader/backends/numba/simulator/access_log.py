@@ -230,7 +230,6 @@ class Log:
         return Stop(launch, max(step, 0), block, threads, blocks) if threads or blocks else None
 
     def _refs(self) -> dict[object, ArrayRef]:
-        """Return every array, in the order of their first access."""
         refs: dict[object, ArrayRef] = {}
         for whole in self._wholes:
             if _identity(whole) not in refs:

@@ -89,7 +89,6 @@ class Block:
         return self._index
 
     def _resume_all(self, threads: list[Thread], verdict: tuple[int, int]) -> None:
-        """Let each thread run to its next barrier, or its end."""
         self._launch.pass_barrier(threads)
         every = math.prod(self._block_dim)
         ended_threads = every - len(threads)
@@ -130,7 +129,6 @@ class Block:
                 thread.paused = each
 
     def _resume(self, thread: Thread, handed: Any) -> None:
-        """Let a thread run to its next barrier or shuffle, or its end."""
         cuda, acting = self._cuda, self._acting
         cuda.running, cuda.threadIdx, cuda.laneid = thread, thread.index, thread.lane
         if self._names.moving:

@@ -71,7 +71,6 @@ def counts_from_end(site: Site) -> bool:
 
 
 def _function(code: CodeType) -> ast.FunctionDef | None:
-    """Return the text that a function is compiled from, if it is known."""
     try:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     except SyntaxError:

@@ -150,7 +150,6 @@ def exchanged(warp: Sequence[T]) -> list[list[tuple[T, Any]]]:
 
 
 def _meetings(waiting: Sequence[T]) -> list[list[T]]:
-    """Group the threads that wait at the same place with the same mask."""
     groups: list[list[T]] = []
     for thread in waiting:
         for group in groups:
@@ -191,7 +190,6 @@ def _refuse_absence(thread: T, missing: T | None) -> None:
 
 
 def _with_values(group: Sequence[T]) -> Iterator[tuple[T, Any]]:
-    """Pair each thread with what it gets."""
     values = {thread.lane: _exchange(thread).value for thread in group}
     for thread in group:
         part = _exchange(thread)

@@ -114,7 +114,6 @@ class Lanes:
 
     @property
     def _alike(self) -> bool:
-        """Say if the same lanes of all programs are active."""
         return self.active is None or self.active.shape[0] == 1
 
     @property

@@ -115,8 +115,6 @@ def _whole_exponent(x: Tensor) -> Tensor:
 
 
 def _bessel(first: Function, second: Function, backwards: bool) -> Function:
-    """Return the function of an order and x, from those of the orders 0 and 1."""
-
     def compute(n: Tensor, x: Tensor) -> Tensor:
         if int(n.max()) > HIGHEST_ORDER:
             raise NotSimulated(f"Bessel functions of an order above {HIGHEST_ORDER}")
@@ -260,7 +258,6 @@ _TO_WHOLE: Mapping[str, Function] = {
 
 
 def _directed(name: str, dtype: torch.dtype) -> Function | None:
-    """Return arithmetic with a rounding in its name, such as `fadd_rd`."""
     match = _ROUNDED.fullmatch(name)
     if match is None:
         return None
@@ -280,7 +277,6 @@ def _directed(name: str, dtype: torch.dtype) -> Function | None:
 
 
 def _conversion(name: str, dtype: torch.dtype) -> Function | None:
-    """Return a conversion with a rounding in its name, such as `double2int_rz`."""
     match = _CONVERTED.fullmatch(name)
     if match is None:
         return None

@@ -131,7 +131,6 @@ def _looks(op: Operation, used: set[str]) -> bool:
 
 
 def _reads(op: Operation) -> Iterator[str]:
-    """Yield the names that an operation reads, in its regions too."""
     yield from op.operands
     for _, operands in op.successors:
         yield from operands

@@ -180,14 +180,12 @@ class Races:
         )
 
     def _program(self, number: int) -> str:
-        """Name a program by its number, which counts from 1."""
         x, y, _ = self._grid
         at = int(number) - 1
         return f"program {index_text((at % x, at // x % y, at // (x * y)), self._grid)}"
 
 
 def _of_lanes(past: Past, pieces: int) -> Past:
-    """Return for each lane the latest access to one of its pieces."""
     if pieces == 1:
         return past
     moments = np.where(past.programs != 0, past.moments, 0).reshape(-1, pieces)

@@ -102,7 +102,6 @@ def _holds(shape: Sequence[int], other: Sequence[int]) -> bool:
 
 
 def _merged(parts: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Add parts to others that have all their axes."""
     if len(parts) == 2:  # neither has all the axes of the other
         return tuple(parts)
     kept: list[Tensor] = []

@@ -125,7 +125,6 @@ def _moved(inputs: Values, case: Case) -> Values:
 
 
 def _called(grading: Grading, case: Case, inputs: Values) -> Called:
-    """Make one call, whose elements must each equal one of their choices."""
     spec, kernel = grading.spec, grading.remote
     outputs = kernel.run(inputs)
     unwritten = kernel.unwritten(outputs)

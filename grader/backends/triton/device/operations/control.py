@@ -75,7 +75,6 @@ def _branch(op: Operation, run: Run, condition: bool) -> tuple[Value, ...]:
 
 
 def _merged(parts: Sequence[tuple[Tensor, Sequence[Value]]], count: int) -> tuple[Value, ...]:
-    """Merge each of the values of groups of programs."""
     return tuple(
         merged([(rows, values[i]) for rows, values in parts], count)
         for i in range(len(parts[0][1]))

@@ -149,7 +149,6 @@ def _is_elementwise(region: Region, run: Run) -> bool:
 
 
 def _only_operation(region: Region) -> str:
-    """Return the name of a region's operation, if there is one only."""
     if len(region.blocks) != 1 or len(region.blocks[0].operations) != 2:
         return ""
     [block] = region.blocks

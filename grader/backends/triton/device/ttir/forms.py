@@ -208,7 +208,6 @@ def _scaled_dot(form: Form, line: Line) -> None:
 
 
 def _make_descriptor(form: Form, line: Line) -> None:
-    """Make the elided type of a descriptor whole."""
     _plain(form, line)
     if not form.types or form.types[-1].pointee is None:
         raise Malformed("a descriptor without a type")

@@ -98,7 +98,6 @@ class Sites:
         return replace(callee, callers=callers), _past(tokens, at, ")")
 
     def _fused(self, tokens: list[str], at: int) -> tuple[Site, int]:
-        """Return the first of several locations that is a place in a file."""
         if tokens[at].startswith("<"):
             at += 1
         at = _past(tokens, at, "[")
@@ -112,7 +111,6 @@ class Sites:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the tokens of a location, and an empty one that ends them."""
     tokens, at = [], 0
     text = text.strip()
     while at < len(text):
