@@ -2,7 +2,7 @@
 
     python bench/grade.py --students 200 --out bench/results/grade_cpu.json
     python bench/grade.py --students 20 --all --out bench/results/grade_all_cpu.json
-    python bench/grade.py --scaling 1,2 --out bench/results/grade_scaling.json
+    python bench/grade.py --scaling 1,2 --out bench/results/grade_scaling_cpu.json
     python bench/grade.py --gpu --runs 1x10:solution 2x40:solution 1x14:wrong_output --vanish 8
 
 Each run is a real command on a made-up class: the solution and the wrong kernels of each exercise

@@ -56,7 +56,12 @@ def _seconds() -> float:
 
 def _keep_to(cores: Collection[int]) -> None:
     for pid in processes.descendants():
-        # A process that ends meanwhile needs no core.
-        with contextlib.suppress(OSError):
-            for task in Path(f"/proc/{pid}/task").iterdir():
-                os.sched_setaffinity(int(task.name), cores)
+        for thread in _threads(pid):
+            with contextlib.suppress(OSError):  # it ended meanwhile, and needs no core
+                os.sched_setaffinity(thread, cores)
+
+
+def _threads(pid: int) -> list[int]:
+    with contextlib.suppress(OSError):
+        return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+    return []

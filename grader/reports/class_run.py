@@ -13,7 +13,7 @@ from rich.text import Text
 from grader.model import Cell, ClassRun, login_of, texts
 
 MOST_NAMED = 5  # students who are named with one reason
-MOST_IDLE = 3  # exercises that nobody started, with a line each
+MOST_IDLE = 3  # exercises without graded work, with a line each
 STARTED = ("passed", "partly", "failed", "not graded")
 COLUMNS = ("passed", "partly", "failed", "not started", "missing", "unreadable", "not graded")
 
@@ -21,7 +21,7 @@ COLUMNS = ("passed", "partly", "failed", "not started", "missing", "unreadable",
 def summary(run: ClassRun, width: int) -> Text:
     """Draw how many students are where in each exercise, and name those with nothing to grade.
 
-    Many exercises that nobody started are counted alone.
+    Exercises without graded work are only counted, if there are many.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("exercise", overflow="fold")
@@ -36,7 +36,7 @@ def summary(run: ClassRun, width: int) -> Text:
             table.add_row(name, *(str(count[one] or "") for one in shown))
     lines = [] if together and len(idle) == len(counts) else [_drawn(table, width)]
     if together:
-        lines.append(f"left out: {len(idle)} exercises that nobody started")
+        lines.append(f"left out: {len(idle)} exercises without graded work")
     return Text("\n".join([*lines, *_named(run), ""]))
 
 

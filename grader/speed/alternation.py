@@ -108,7 +108,7 @@ def at_one_speed(samples: Samples) -> Samples:
     cycle that slows the kernel and the reference alike.
     """
     seen = samples.evidence
-    # Of one batch: of an even number, the mean of two rates is not that of their times.
+    # A real batch's time and rate: the mean of two rates is not the rate of their mean time.
     usual_s = statistics.median_high(one.claimed_s for one in seen.beside)
     usual_rate = statistics.median_low(samples.ceilings)
     slow = [one.claimed_s / usual_s for one in seen.beside]

@@ -210,10 +210,10 @@ def _quiet_work_s(evidence: Evidence) -> float:
 
 
 def _least_work_s(evidence: Evidence) -> float:
-    """Return the least that the work of one batch takes, by batches that are short.
+    """Return the least that the work of one batch takes, where batches are short.
 
-    Their overhead is half as long as their work, and varies. So each has that of the batch beside
-    it, and the lower end of the median's interval counts.
+    Their overhead varies, and is half as long as their work. So the overhead of the reference's
+    batch beside it is subtracted from each. The lower end of the median's interval counts.
     """
     beside, alone = map(_overheads_s, (evidence.beside, evidence.alone))
     grown_s = max(0.0, _lower_quartile(beside) - _lower_quartile(alone))

@@ -27,11 +27,11 @@ def arguments(
 
     They are on torch's meta device. Outputs of the scored case, made as for a check, would take
     half a second and gigabytes of the host's memory, and values of long rows take seconds to draw.
-    Only for a spec that reads what it has drawn, values are drawn, on `device`.
+    Values are drawn, on `device`, only where the spec reads them.
     """
     try:
         drawn = spec.inputs(case, NumberDraw(case, 0))
-    except Exception:  # without values, what reads them fails in many ways
+    except Exception:  # a spec that reads values fails in many ways without them
         drawn = spec.inputs(case, LargeDraw(case, device, 0))
     inputs = {name: _without_memory(value) for name, value in drawn.items()}
     check_scalars(spec, inputs)

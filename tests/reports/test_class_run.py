@@ -18,7 +18,7 @@ def test_many_exercises_that_nobody_started_are_counted_alone():
     text = class_run.summary(run(row("ada", *begun), row("bob", *cells), exercises=MANY), 100).plain
     assert text.splitlines()[1:] == [
         "p01            1            1",
-        "left out: 48 exercises that nobody started",
+        "left out: 48 exercises without graded work",
     ]
 
 

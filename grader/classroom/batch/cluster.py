@@ -38,7 +38,7 @@ LANE_MEMORY = 3 << 30  # bytes of the machine's memory that a judge with its wor
 # Cores that stay free for a measurement while workers of other GPUs compare: for its judge, the
 # learner's and the reference's process, and the run itself. Where all cores were busy, processes
 # that were measured woke late, and the judge's clock took that for their time: a share of 0.635 was
-# as low as 0.614 on one of four H100s with 16 cores each.
+# as low as 0.614 on one of four H100s with 16 cores each (bench/results/grade_gpus_h100.json).
 MEASURING_CORES = 4
 START_S = 60.0  # for a client to reach a scheduler
 # Whatever a user's own dask configuration says: a lane is one process with children of its own,
@@ -184,8 +184,8 @@ def lanes_here() -> int:
 def lanes(cores: int, memory: int, gpus: int) -> int:
     """Count the workers of a machine with so many bytes of memory: at least one for each GPU.
 
-    There is one for each core. With several GPUs some cores stay free: one GPU measures while
-    workers of the others compare. With one GPU nothing else is graded meanwhile.
+    There is one for each core, if memory suffices. With several GPUs some cores stay free: one GPU
+    measures while workers of the others compare. With one GPU nothing else is graded meanwhile.
     """
     free = MEASURING_CORES * gpus if gpus > 1 else 0
     return max(1, gpus, min(cores - free, memory // LANE_MEMORY))

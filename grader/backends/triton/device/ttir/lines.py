@@ -24,10 +24,11 @@ MOST_BYTES = 1 << 20  # of operations, without locations: some 4,000 of them
 MOST_LINES = 50_000
 MOST_NESTED = 64
 
-MOST_REMEMBERED = 8192  # operations
+# Operations, and characters of each: what is read of a line takes many times its size.
+MOST_REMEMBERED, LONGEST_REMEMBERED = 8192, 4096
 
 _PLACE = "\0"  # before the number of an operation in a text; locations.split lets none pass
-_AT = re.compile(r"loc\(#loc\d*\)$")  # the location of an operation: its number changes often
+_AT = re.compile(r"(?<= )loc\(#loc\d*\)$")  # the location of an operation: its number changes often
 _ARRAY = re.compile(r"array<\s*(\w+)\s*(?::([^<>]*))?>")
 
 
@@ -106,6 +107,8 @@ def _operation_of(line: str) -> Line | None:
     """Return the operation that a line holds; None if it is no operation, or not all of it."""
     content = line.strip(" ")
     if not content or content[0] in "}^" or content.endswith("{"):
+        return None
+    if len(content) > LONGEST_REMEMBERED or "//" in content:  # a comment may hold a location
         return None
     at = _AT.search(content)
     operation = operation_in(content[: at.start()] if at else content)

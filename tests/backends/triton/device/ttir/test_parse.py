@@ -307,6 +307,15 @@ def test_regions_nest_to_a_limit() -> None:
         parse(nested(70))
 
 
+@pytest.mark.parametrize(
+    "line", ["tt.x // loc(#loc1)", "memref.alloc(#loc1)"], ids=["a comment", "a name that ends so"]
+)
+def test_a_line_read_by_itself_takes_no_location_from_what_only_looks_like_one(line: str) -> None:
+    operation = lines._operation_of(line)
+    items = () if operation is None else operation.items
+    assert "LOCATION" not in [getattr(item, "type", "") for item in items]
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_mutilated_text_is_malformed_or_parses(data: st.DataObject) -> None:
