@@ -77,6 +77,8 @@ def read(text: str) -> Sequence[Line]:
         raise Malformed(f"unexpected text at line {error.line}, column {error.column}") from None
     except LarkError:
         raise Malformed("no form that Triton prints") from None
+    finally:
+        transformer.places = ()  # of this text alone
     return tuple(lines)
 
 

@@ -134,7 +134,10 @@ def _place(tokens: list[str], at: int) -> tuple[Site, int]:
     if not line.isdecimal() or len(line) > 9:
         raise Malformed(f"a location with the line {line[:80]!r}")
     site = Site(string(tokens[at]), int(line))
-    at = _past(tokens, at + 3, ":") + 1
+    at = _past(tokens, at + 3, ":")
+    if not tokens[at].isdecimal():
+        raise Malformed(f"a location with the column {tokens[at][:80]!r}")
+    at += 1
     if tokens[at] == "to":
         at += 1
         while tokens[at] == ":" or tokens[at].isdecimal():

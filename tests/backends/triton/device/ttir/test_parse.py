@@ -288,8 +288,9 @@ def test_a_constant_that_no_compiler_makes_is_malformed(text: str) -> None:
         "x" * (5 << 20),
         SOFTMAX.replace("#loc80 = loc(", "#loc80 = loc(callsite(#loc80 at #loc80)"),
         SOFTMAX.replace("#loc1 = loc(", "#loc1 = loc(" + '"a"(' * 1000),
+        SOFTMAX.replace("#loc1 = loc(", '#loc1 = loc("a":1:)\n#loc999 = loc('),
     ],
-    ids=str.split("regions braces types locations lines brackets bytes cycle names"),
+    ids=str.split("regions braces types locations lines brackets bytes cycle names column"),
 )
 def test_hostile_text_is_malformed(text: str) -> None:
     with pytest.raises(Malformed):
