@@ -35,12 +35,13 @@ def span(figures: Figures) -> Span:
     return Span(figures.share_low, figures.share, figures.share_high)
 
 
-def certain(one: Span) -> tuple[float, float]:
+def certain(one: Span) -> tuple[float, float, float]:
     """Return the key that orders shares, the lowest first: the interval's lower end decides.
 
-    That share was certainly reached: a wide interval never gains a place.
+    That share was certainly reached: a wide interval never gains a place. The upper end makes the
+    order of equal shares definite, for it decides which rows are marked as close.
     """
-    return one.low, one.middle
+    return one.low, one.middle, one.high
 
 
 def places(ordered: Sequence[Span]) -> list[tuple[int, bool]]:
@@ -94,10 +95,10 @@ def best(attempts: Iterable[Entry]) -> Entry:
     return min(reversed(own), key=_by_success)
 
 
-def _by_certain_share(entry: Entry) -> tuple[float, float, str, str]:
+def _by_certain_share(entry: Entry) -> tuple[float, float, float, str, str]:
     assert entry.figures is not None
-    low, middle = certain(span(entry.figures))
-    return (-low, -middle, entry.when, entry.id)
+    low, middle, high = certain(span(entry.figures))
+    return (-low, -middle, -high, entry.when, entry.id)
 
 
 def _by_success(entry: Entry) -> tuple[int, float]:

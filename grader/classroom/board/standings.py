@@ -50,10 +50,10 @@ def standings(
     points = {login: sum(most for most, _ in own.values()) for login, own in found.items()}
     solved = {login: sum(passed for _, passed in own.values()) for login, own in found.items()}
 
-    def order(login: str) -> tuple[bool, float, float, int, int, str, str]:
-        low, middle = rank.certain(means[login])
+    def order(login: str) -> tuple[bool, float, float, float, int, int, str, str]:
+        low, middle, high = rank.certain(means[login])
         others = (-points[login], -solved[login], done[login], people[login].who)
-        return (not any(ranked[login]), -low, -middle, *others)
+        return (not any(ranked[login]), -low, -middle, -high, *others)
 
     logins = sorted(found, key=order)
     placed = [login for login in logins if any(ranked[login])]

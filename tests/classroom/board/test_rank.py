@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from random import Random
 
 import pytest
 from classes import H200, TIMED
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader.classroom.board import rank, standings
@@ -67,6 +68,10 @@ def test_nobody_has_no_rank():
     assert rank.places([]) == []
 
 
+TIED = [Span(0.05, 0.05, 0.05), Span(0.05, 0.1, 0.1), Span(0.05, 0.1, 0.15), Span(0.15, 0.15, 0.15)]
+
+
+@example(TIED, Random(1))
 @given(st.lists(spans()), st.randoms())
 def test_ranks_do_not_depend_on_the_order(several: list[Span], random):
     before = rank.places(ordered(several))
