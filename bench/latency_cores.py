@@ -1,4 +1,4 @@
-"""How far shares of a latency lie from the true one, replayed from batches that an H100 ran.
+"""Replay shares of a latency from batches that an H100 ran, and compare them with the true share.
 
     python bench/latency_cores.py bench/results/latency_cores_h100.json
 

@@ -21,11 +21,11 @@ def leaves(value: object) -> Iterator[object]:
     kind = type(value)
     if kind in _LEAVES:
         yield value
-    elif kind is tuple or kind is list:
-        for each in value:  # type: ignore[attr-defined]
+    elif isinstance(value, tuple | list) and kind in (tuple, list):
+        for each in value:
             yield from leaves(each)
-    elif kind is dict:
-        for each in value.values():  # type: ignore[attr-defined]
+    elif isinstance(value, dict) and kind is dict:
+        for each in value.values():
             yield from leaves(each)
     else:
         yield from tree_leaves(value)

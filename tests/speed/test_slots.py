@@ -768,7 +768,7 @@ def described(spec: Spec) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_arguments_of_a_spec_that_reads_its_values_are_laid_out_alike(name: str):
-    """Of all others no value is drawn."""
+    """Values are drawn only for such a spec."""
     spec = small(SPECS[name])
 
     def read(case: Case, draw: Draw) -> Inputs:
