@@ -284,6 +284,7 @@ OLDER = {
     "acct": (163, 89),
     "settimeofday": (164, 170),
     "clock_settime": (227, 112),
+    "sched_setaffinity": (203, 122),
     "sethostname": (170, 161),
     "setdomainname": (171, 162),
 }
