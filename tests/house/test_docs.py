@@ -400,6 +400,35 @@ def test_what_liars_gain_under_other_bounds_is_said_as_it_was_measured():
     assert f"took {record['duration']['slowest_s']:.1f} s." in page
 
 
+def test_a_latency_on_a_gpu_is_as_the_pages_say():
+    record = json.loads((ROOT / "bench/results/accuracy_latency_h100.json").read_text())
+    bounds, page, trust = (
+        " ".join((ROOT / "docs" / name).read_text(encoding="utf-8").split())
+        for name in ("bounds.md", "measuring.md", "trust.md")
+    )
+    rows = record["bound_repeats"]["rows"]
+    assert {row["outcome"] for row in rows} == {"pass"}
+    assert f"{len(rows)} fresh runs of the right kernel" in page
+    shares = [row["share"] for row in rows]
+    middle = statistics.median(shares)
+    less, more = 100 * (1 - min(shares) / middle), 100 * (max(shares) / middle - 1)
+    assert f"{less:.1f} % less and {more:.1f} % more than their median of {middle:.3f}" in page
+    assert f"{less:.1f} % less and {more:.1f} % more than their median" in bounds
+    [events] = record["bounds"]["rows"]
+    assert f"the share was {events['events_share']:.3f}:" in page
+    steps = record["duration"]
+    took = f"took {steps['median_s']:.1f} s, and the slowest {steps['slowest_s']:.1f} s"
+    assert took in page
+    gains = {row["kernel"]: 100 * row["gain"] for row in record["bound_liars"]["rows"]}
+    assert f"`lies_a_little` gained {gains['lies_a_little']:+.2f} % and" in page
+    assert f"claims half, {gains['lies_about_time']:+.2f} %" in page
+    assert f"gained {gains['lies_about_time']:.0f} %" in bounds
+    nothing = " and ".join(f"{gains[name]:+.2f}" for name in ("leaves_denormals", "leaves_its_core"))
+    assert f"gained nothing: {nothing} %" in page
+    for name in (each.partition(": ")[2] for each in record["bound_liars"]["left"]):
+        assert f"`{name}`" in trust.partition("four of the seven of a latency")[2][:300]
+
+
 def test_a_latency_is_as_exact_as_the_pages_say():
     """docs/bounds.md and docs/measuring.md, from the record under bench/results."""
     record = json.loads((ROOT / "bench/results/latency_cores_h100.json").read_text())
