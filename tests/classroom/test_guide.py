@@ -7,11 +7,13 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import odd_class
 import pytest
@@ -218,6 +220,34 @@ def test_the_cost_of_a_class_run_is_what_was_measured(costs: ModuleType):
     words = " ".join(GUIDE.split())
     rate = f"{run['grading_s']:.0f} s, {run['a_minute']:.1f} a minute"
     assert f"it graded {run['kernels']} solutions in {rate}" in words
+
+
+def test_several_gpus_grade_as_many_a_minute_as_was_measured():
+    record = json.loads((ROOT / "bench" / "results" / "grade_gpus.json").read_text())
+    words = " ".join(GUIDE.split())
+
+    def of(host: dict[str, Any], gpus: int) -> dict[str, Any]:
+        runs = (run for run in host["runs"] if run["kernel"] == "solution")
+        return next(run for run in runs if run["gpus"] == gpus)
+
+    pair, single = of(record, 2), of(record, 1)
+    assert f"graded {pair['a_minute'] / single['a_minute']:.2f} times as many a minute" in words
+    host = record["four_gpus"]
+    four, one = of(host, 4), of(host, 1)
+    rates = f"graded {four['a_minute']:.1f} a minute where one of them graded {one['a_minute']:.1f}"
+    assert f"{rates}: {four['a_minute'] / one['a_minute']:.1f} times as many" in words
+    first, second = (
+        statistics.median(four["parts_s"][part]) / statistics.median(one["parts_s"][part])
+        for part in ("first", "second")
+    )
+    assert round(first, 1) == 1.9
+    assert f"measuring {second:.1f} times" in words
+    for speeds in four["speeds"].values():
+        shares = [one["share"] for one in speeds if one["raised"] == 1]
+        middle = statistics.median(shares)
+        assert all(abs(share / middle - 1) < 0.003 for share in shares)
+    vanished = host["vanished"]
+    assert vanished["cells"] == {"graded": vanished["kernels"]} == {"graded": 24}
 
 
 def test_a_class_run_s_table_has_each_exercise_whose_parts_were_recorded(costs: ModuleType):

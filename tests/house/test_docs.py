@@ -423,7 +423,9 @@ def test_a_latency_on_a_gpu_is_as_the_pages_say():
     assert f"`lies_a_little` gained {gains['lies_a_little']:+.2f} % and" in page
     assert f"claims half, {gains['lies_about_time']:+.2f} %" in page
     assert f"gained {gains['lies_about_time']:.0f} %" in bounds
-    nothing = " and ".join(f"{gains[name]:+.2f}" for name in ("leaves_denormals", "leaves_its_core"))
+    nothing = " and ".join(
+        f"{gains[name]:+.2f}" for name in ("leaves_denormals", "leaves_its_core")
+    )
     assert f"gained nothing: {nothing} %" in page
     for name in (each.partition(": ")[2] for each in record["bound_liars"]["left"]):
         assert f"`{name}`" in trust.partition("four of the seven of a latency")[2][:300]
