@@ -57,6 +57,7 @@ CONFIG: Mapping[str, Any] = {
     "distributed.comm.timeouts.connect": "30s",
     "distributed.diagnostics.nvml": False,
     "distributed.admin.tick.limit": "1h",
+    # For a machine that falls silent. Dask looks once in this time, so it may take twice as long.
     "distributed.scheduler.worker-ttl": "60s",
 }
 

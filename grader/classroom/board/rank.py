@@ -48,7 +48,8 @@ def places(ordered: Sequence[Span]) -> list[tuple[int, bool]]:
     """Return the rank of each row, and whether the measurement cannot tell it from the one above.
 
     `ordered` begins with the highest by `certain`. A rank is 1 + the number of intervals that begin
-    higher. A row is close to the one above where the two intervals overlap.
+    higher. A row is close to the one above where the two intervals overlap. The page does the same
+    for the rows that a reader chose (reports/pages/board.js).
     """
     found: list[tuple[int, bool]] = []
     for number, one in enumerate(ordered):
