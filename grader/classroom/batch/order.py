@@ -141,7 +141,7 @@ def _workers(order: ClassOrder) -> Iterator[Any]:
     elif order.cluster is not None:
         at = cluster.queued(order.cluster, order.jobs)
     else:
-        at = cluster.local(order.jobs)
+        at = cluster.local(order.jobs, order.device)
     with at as client:
         yield client
 

@@ -25,7 +25,7 @@ MOST_LINES = 50_000
 MOST_NESTED = 64
 
 # Operations, and characters of each: what is read of a line takes many times its size.
-MOST_REMEMBERED, LONGEST_REMEMBERED = 8192, 4096
+MOST_REMEMBERED, LONGEST_REMEMBERED = 8192, 512
 
 _PLACE = "\0"  # before the number of an operation in a text; locations.split lets none pass
 _AT = re.compile(r"(?<= )loc\(#loc\d*\)$")  # the location of an operation: its number changes often
