@@ -59,7 +59,7 @@ class Deadlock(Fault):
 
 
 class TooManyOperations(Fault):
-    """The budget of simulated operations is spent: no failure, for a GPU is faster."""
+    """The budget of simulated operations is spent. A GPU is faster, so this is not a failure."""
 
     kind = "too_many_operations"
 
@@ -75,7 +75,7 @@ class Malformed(Fault):
 
 
 class NotSimulated(Fault):
-    """The device lacks an operation or a type: no failure of the learner's."""
+    """The device lacks an operation or a type; this is not the learner's fault."""
 
     kind = "not_simulated"
 

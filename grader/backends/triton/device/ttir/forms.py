@@ -215,7 +215,7 @@ def _make_descriptor(form: Form, line: Line) -> None:
 
 
 def function_form(line: Line) -> FunctionForm:
-    """Read a function's line; raise Malformed if it is no function with a body."""
+    """Read a function's line; raise Malformed if it is not a function with a body."""
     names: list[str] = []
     types: list[Type] = []
     results: list[Type] = []
