@@ -30,7 +30,7 @@ REJECTED = "rejected"  # expected of a mutant: the step does not matter
 
 @dataclass(frozen=True)
 class Sample:
-    """The mutants to try: `count` of them, drawn with `seed`, or all for None.
+    """The mutants to try: `count` of them, drawn with `seed`; all if `count` is None.
 
     Mutants that are declared slower are tried only with all: they cost most, and prove least.
     """

@@ -88,7 +88,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Fault:
-    """The compilation failed by what is no answer of a compiler's: not the kernel's fault."""
+    """The compilation failed, but the compiler refused nothing: this is not the kernel's fault."""
 
     text: str
 

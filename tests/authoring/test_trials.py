@@ -24,9 +24,7 @@ SMALL = Path(__file__).parents[1] / "courses/small"
         ("cpu", "pass", False),
     ],
 )
-def test_what_passes_all_comparisons_reaches_measuring(
-    device: str, expected: str, measured: bool
-):
+def test_what_passes_all_comparisons_reaches_measuring(device: str, expected: str, measured: bool):
     exercise = catalog.find(SMALL, "01_double")
     request = Request(exercise, exercise.solution, Options(device=device, seed=1))
     assert reaches_measuring(Trial("solution", "solution", expected, request)) is measured

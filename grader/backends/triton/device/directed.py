@@ -13,7 +13,7 @@ from torch import Tensor
 
 Direction = Literal["rd", "ru", "rz"]
 DIRECTIONS: Mapping[str, Direction] = {"rd": "rd", "ru": "ru", "rz": "rz"}
-# Returns the exact result, or None where it is no finite number.
+# Returns the exact result, or None if it is not a finite number.
 Exact = Callable[..., Fraction | None]
 
 _OVERFLOW = Fraction(2) ** 1024 - Fraction(2) ** 970  # from here on float64 is infinite
@@ -82,7 +82,7 @@ def same(a: float) -> Fraction | None:
 
 
 def square_root(a: float) -> Fraction | None:
-    """Return the root to 120 bits; a bit more than that where it is no fraction of so many."""
+    """Return the root to 120 bits or more; one further bit is set if that is not exact."""
     if a < 0:
         return None
     value = Fraction(a)

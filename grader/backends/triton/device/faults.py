@@ -27,7 +27,7 @@ class WrappedOffset(Fault):
 
 
 class Misaligned(Fault):
-    """The address of an element is no multiple of its size."""
+    """The address of an element is not a multiple of its size."""
 
     kind = "misaligned"
 
@@ -69,7 +69,7 @@ class AssertFailed(Fault):
 
 
 class Malformed(Fault):
-    """The text is no TTIR that Triton makes."""
+    """The text is not TTIR that Triton makes."""
 
     kind = "malformed"
 

@@ -24,7 +24,7 @@ Arguments = tuple[tuple[str, Type], ...]
 class Form:
     """One line in generic form. The text gives the types of some operands only, and in any order.
 
-    `types` stand before the arrow, `after` behind it; `words` are the tokens that are no attribute
+    `types` come before the arrow, `after` behind it; `words` are the tokens that are not attributes
     yet.
     """
 
