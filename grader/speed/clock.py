@@ -2,8 +2,8 @@
 
 One batch goes like this. The worker receives the argument lists and is stopped. The judge writes
 the inputs, except for the withheld ones. The worker runs again, calls the kernel on spare rows and
-waits; without this warm-up its start would take now more time, now less. The clock starts. The
-judge writes the withheld inputs, without which everything computed before is wrong, and the worker
+waits. Without this warm-up, the time it takes to start would vary. The clock starts. The judge
+writes the withheld inputs; without them, all that was computed before is wrong. The worker then
 calls the kernel on every slot. The clock stops when the judge has compared a secret sample of the
 outputs.
 

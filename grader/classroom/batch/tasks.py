@@ -119,7 +119,7 @@ def _graded(judge: WarmJudge, job: Mapping[str, Any], content: bytes) -> dict[st
                 return _answer(_asked(judge, request))
             case "first":
                 first = _asked(judge, two_parts.first_part(request))
-                if two_parts.comes_to_be_measured(request, first):
+                if two_parts.reaches_measuring(request, first):
                     return _answer(first, measure=True)
                 return _answer(two_parts.joined(request, first))
         first = parse_result(job["first"])

@@ -40,7 +40,7 @@ class Rate:
 
 
 def instructions(grading: Grading) -> Finding:
-    """Hold the arithmetic of each launched kernel against the spec's limit.
+    """Compare the arithmetic of each launched kernel with the spec's limit.
 
     Raises GraderError for a spec without one: nothing passes by default.
     """

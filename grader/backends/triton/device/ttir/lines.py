@@ -106,7 +106,7 @@ def _marked(text: str) -> tuple[str, list[list[Line]]]:
 
 
 def _operation_of(line: str) -> Line | None:
-    """Return the operation that a line holds; None if it is no operation, or not all of it."""
+    """Return the operation that a line holds; None if it holds none, or only a part of one."""
     content = line.strip(" ")
     if not content or content[0] in "}^" or content.endswith("{"):
         return None
@@ -122,7 +122,7 @@ def _operation_of(line: str) -> Line | None:
 
 @lru_cache(MOST_REMEMBERED)
 def operation_in(text: str) -> Line | None:
-    """Read an operation; return None for a text that is none."""
+    """Read an operation; return None if the text is not an operation."""
     try:
         operation: object = grammar()[0].parse(f"{text}\n", "operation")
     except LarkError:
