@@ -173,6 +173,9 @@ class GpuRun:
 
 def on_gpus(chosen: argparse.Namespace, walls: Sequence[str]) -> dict[str, Any]:
     cards = nvml.cards()
+    most = max([2 if chosen.vanish else 1, *(run.gpus for run in chosen.runs)])
+    if len(cards) < most:
+        sys.exit(f"These runs need {most} GPUs, and here are {len(cards)}.")
     record: dict[str, Any] = {"gpus": [card.name for card in cards], "runs": []}
     exercises = found(chosen.exercises or GPU_EXERCISES)
     names = ",".join(one.name for one in exercises)

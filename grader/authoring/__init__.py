@@ -1,8 +1,8 @@
 """Tools for authors: new, verify, mutants, calibrate, lint.
 
-Offers one function for each command of an author.
+Offers one function for each of an author's commands.
 `__init__.pyi` lists the names, and everything else in here is private.
-For reports and cli.
+Used by reports and cli.
 """
 
 import lazy_loader

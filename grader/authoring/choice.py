@@ -11,6 +11,7 @@ from grader.course import SHELVES, Exercise, commits
 
 SAMPLE = 6  # exercises a day, unless their number is given
 FOLDERS = (*SHELVES, "solutions")
+TEXTS = (".md", ".svg", ".png")  # lessons and pictures: no verdict depends on them
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def choose(exercises: Sequence[Exercise], since: str | None, most: int | None, d
 def changed(root: Path, since: str) -> set[str] | None:
     """Return the names of exercises with a file that differs from where `since` branched off.
 
-    Files that are not committed count. Returns None where there is no git, no history, no such
+    Files that are not committed count, and TEXTS do not. Returns None where there is no git, no history, no such
     commit, or no common ancestor, as in a shallow clone.
     """
     commit = commits.commit_of(root, since)
@@ -53,7 +54,8 @@ def changed(root: Path, since: str) -> set[str] | None:
     paths = commits.changed_paths(root, base) if base else None
     if paths is None:
         return None
-    places = [PurePosixPath(path).parts for path in paths]
+    files = [PurePosixPath(path) for path in paths]
+    places = [file.parts for file in files if file.suffix not in TEXTS]
     return {parts[1] for parts in places if len(parts) > 2 and parts[0] in FOLDERS}
 
 

@@ -86,7 +86,7 @@ def _dump(tree: ast.Module, place: _Place) -> str:
 
 
 def sample(mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
-    """Draw `count` of the mutants, in their order; the same for the same seed."""
+    """Draw `count` of the mutants and keep their order. The same seed draws the same mutants."""
     chosen = random.Random(seed).sample(range(len(mutants)), min(count, len(mutants)))
     return [mutants[n] for n in sorted(chosen)]
 

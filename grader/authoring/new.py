@@ -191,7 +191,7 @@ def _converted(path: Path, content: bytes, model: Exercise, made: Exercise, titl
     if path.suffix == ".toml":
         return f"{_author_comment(path)}{text}".encode()
     if path.suffix != ".py":
-        return text.encode()  # in other files # may be no comment
+        return text.encode()  # elsewhere # may not begin a comment
     text = _replace_title(text, model.any_spec.title, title)
     if path in [one.solution for one in model.in_all_backends]:
         (first, *_) = stubs.regions(text, str(path))

@@ -34,7 +34,7 @@ FIELDS = {"operator", "before", "after", "reason", "nth"}
 
 @dataclass(frozen=True)
 class Declaration:
-    """One table of the file; `before`, `after` and `nth` are None for any."""
+    """One table of the file; `before`, `after` and `nth` are None if any value matches."""
 
     kind: str
     operator: str

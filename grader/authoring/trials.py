@@ -30,7 +30,7 @@ REJECTED = "rejected"  # expected of a mutant: the step does not matter
 
 @dataclass(frozen=True)
 class Sample:
-    """The mutants to try: `count` of them, drawn with `seed`, or all for None.
+    """The mutants to try: `count` of them, drawn with `seed`; all if `count` is None.
 
     Mutants that are declared slower are tried only with all: they cost most, and prove least.
     """
@@ -68,8 +68,8 @@ def asking(trial: Trial, request: check.Request) -> Trial:
     return replace(trial, request=request)
 
 
-def comes_to_be_measured(trial: Trial) -> bool:
-    """Report whether a kernel gets as far as a step that needs the GPU to itself."""
+def reaches_measuring(trial: Trial) -> bool:
+    """Report whether a kernel is expected to reach a step that needs the GPU to itself."""
     steps = steps_of(exercise_of(trial).any_spec)
     early = itertools.takewhile(lambda step: not step.alone, steps)
     names = {"not_started", *(step.name for step in early)}

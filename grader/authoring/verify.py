@@ -27,8 +27,8 @@ from grader.authoring.trials import (
     Sample,
     Trial,
     asking,
-    comes_to_be_measured,
     exercise_of,
+    reaches_measuring,
     trials_of,
 )
 from grader.course import Exercise
@@ -126,7 +126,7 @@ def _verify_on_gpu(
 
     A judge that breaks beside others, as for want of memory, is none of the exercise's faults yet.
     """
-    measured = {trial.name for trial in trials if comes_to_be_measured(trial)}
+    measured = {trial.name for trial in trials if reaches_measuring(trial)}
 
     def again(exercise: Exercise, error: GraderError) -> None:
         progress(f"{exercise.name}: some kernels again, one at a time: {error.message}")

@@ -1,8 +1,8 @@
-"""A class: CI runs, all graded at once, gradebook, leaderboard, release, published solutions.
+"""A class: CI, grading everybody at once, gradebook, leaderboard, releases, published solutions.
 
-Offers functions behind the commands of an instructor.
+Offers the functions behind an instructor's commands.
 `__init__.pyi` lists the names, and everything else in here is private.
-For reports and cli.
+Used by reports and cli.
 """
 
 import lazy_loader

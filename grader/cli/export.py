@@ -231,7 +231,7 @@ def _in_short(gaps: Sequence[Gap], problems: Sequence[str]) -> Iterator[str]:
 
 
 def _graded_class(files: Sequence[Path], manual: Path | None) -> Path | None:
-    """Return the folder of `grader grade` that is exported, or None for results and attempts."""
+    """Return the folder of `grader grade` that is exported; None if the files are others."""
     from grader.classroom.policy import graded_class
 
     folders = [path for path in files if graded_class.is_one(path)]

@@ -222,7 +222,7 @@ def _excerpt(trace: Trace, picture: Text) -> Callable[[int], Text | None]:
 
 
 def _lessons_in(kernel: Path, result: Result) -> Sequence[LintFinding]:
-    """Find what lessons warn of in a kernel that passed; one that did not has more to mend."""
+    """Find what lessons warn of in a kernel that passed; another has more urgent faults."""
     if result.status is not Status.PASS:
         return ()
     from grader import authoring
@@ -318,7 +318,7 @@ def _show_trace(exercise: Exercise, kernel: Path, case: str | None, page: Path |
 
 
 def _lines() -> int | None:
-    """Return the lines of the terminal, less those around a picture; None where it is no terminal.
+    """Return how many lines a picture may fill; None if the output is not a terminal.
 
     Piped into a file or a pager, a picture is drawn in full.
     """

@@ -29,9 +29,9 @@ INSTEAD = {
 
 
 def _settled(params: list[Any]) -> list[Any]:
-    """Make flags that nobody gave False: for None typer imports pydantic, a quarter of a command.
+    """Set flags without a default to False: for None, typer would import pydantic, which is slow.
 
-    Those are its own, such as --help.
+    Those are typer's own flags, such as --help. The import takes a quarter of a command's time.
     """
     for param in params:
         if getattr(param, "is_flag", False) and param.default is None:

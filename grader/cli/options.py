@@ -104,7 +104,7 @@ def selected(
 def written_in(exercises: Sequence[Exercise], backend: str | None, every: bool) -> list[Exercise]:
     """Return the exercises in one of their languages; of `every` exercise, those that allow it.
 
-    Raises UsageError where none does, or a named one does not.
+    Raises UsageError if no exercise allows it, or if a named one does not.
     """
     if backend is None:
         return list(exercises)

@@ -14,10 +14,10 @@ PATIENCE_S = 5.0  # after which somebody who waits wants to know why
 
 class Progress(Protocol):
     def __call__(self, text: str) -> None:
-        """Show what is in work."""
+        """Show what is running."""
 
     def step(self, text: str, why: str) -> None:
-        """Show what is in work, and after `PATIENCE_S` why it takes long, if that is known."""
+        """Show what is running, and after `PATIENCE_S` why it takes long, if that is known."""
 
     def close(self) -> None:
         """Show nothing any more."""
@@ -52,7 +52,7 @@ class OnTerminal:
 
 
 class InLines:
-    """Lines for a log, which names what is in work and no steps: it would be long."""
+    """Lines for a log. They name what is running without its steps, or the log would be long."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write

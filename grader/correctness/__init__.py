@@ -2,7 +2,7 @@
 
 Offers input distributions, acceptance, likely mistakes, the strategies of property tests.
 `__init__.pyi` lists the names, and everything else in here is private.
-For sandbox and every room above it.
+Used by sandbox and every room above it.
 """
 
 import lazy_loader

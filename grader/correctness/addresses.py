@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from grader.correctness.source import Source, assigned, calls, last_name, root_of
 
 ACCESSES = ("load", "store", "atomic_add", "atomic_max", "atomic_min", "atomic_cas", "atomic_xchg")
-PROGRAM, LANES = "program", "lanes"  # factors that are no names
+PROGRAM, LANES = "program", "lanes"  # factors that are not names
 MOST_TERMS, DEEPEST, LONGEST = 16, 8, 40
 
 
@@ -48,7 +48,7 @@ def accesses(kernel: ast.FunctionDef, line: int = 0) -> list[ast.Call]:
 def terms(kernel: ast.FunctionDef, address: ast.expr, keep: Collection[str] = ()) -> list[Term]:
     """Take an address apart; names that one assignment computes are replaced, unless kept.
 
-    Return an empty list where the address is no sum of products.
+    Returns an empty list if there are more than MOST_TERMS terms.
     """
     found = _terms(kernel, address, frozenset(keep), 0)
     return found if len(found) <= MOST_TERMS else []

@@ -66,6 +66,7 @@ def reason(evidence: Evidence, missing: Tensor, name: str) -> Reason | None:
 
 
 def _kernel(evidence: Evidence, name: str) -> ast.FunctionDef | None:
+    """Return the kernel that accesses the argument, or the file's first."""
     lines = [use.line for use in evidence.uses if use.argument == name]
     around = evidence.text.around(max(lines)) if lines else None
     kernels = evidence.text.kernels

@@ -173,7 +173,7 @@ class Evidence:
     def changes(self, name: str) -> Tensor:
         """Mark the elements of an output that the same call gave in another way the second time.
 
-        Those that were not written either time do not count: what they hold is no result.
+        Those that were written neither time do not count: they hold no result.
         """
         first, again = self.main, self.again
         one = widened(first.outputs[name])
@@ -207,7 +207,7 @@ class Evidence:
         return [name for name, wrong in self.wrong.items() if bool(wrong.any())]
 
     def line_of(self, argument: str) -> int:
-        """Return the line that computes what is stored to the argument, or 0 if none is known."""
+        """Return the line that computes what is stored to the argument, or 0 if it is not known."""
         lines = [use.line for use in self.uses if use.argument == argument and use.writes]
         return computed_at(self.text, max(lines)) if lines else 0
 

@@ -59,7 +59,7 @@ def _reason(evidence: Evidence, head: Head, body: list[ast.stmt]) -> str:
 
 
 def _exits(kernel: ast.FunctionDef, store: int) -> set[int]:
-    """Return the lines of `if`s before a line that may end a thread, or a turn of its loop."""
+    """Return the lines of `if`s above line `store` that can end a thread or a loop iteration."""
     return {
         head.lineno
         for head in ast.walk(kernel)

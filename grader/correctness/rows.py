@@ -13,7 +13,7 @@ def has_rows(kernel: ast.FunctionDef, node: ast.expr, length: str) -> bool:
 
 
 def without_rows(kernel: ast.FunctionDef, node: ast.expr, length: str) -> list[str]:
-    """Return the parts of a sum that are no rows of this length, in the file's own words."""
+    """Return the parts of a sum that are not rows of this length, in the file's own words."""
     if not has_rows(kernel, node, length):
         return [text_of(node)]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

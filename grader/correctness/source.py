@@ -310,7 +310,10 @@ def _bare(value: ast.expr | None) -> ast.expr | None:
 
 
 def stores_into(function: ast.AST, name: str, before: int) -> list[ast.stmt]:
-    """Return the plain assignments to elements of an array, which are no step of a tree."""
+    """Return the assignments to an array's elements above the line `before`.
+
+    Constants are left out, and so are `+=` and the like: they are steps of a tree reduction.
+    """
     return sorted(
         (
             node

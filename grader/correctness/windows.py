@@ -121,7 +121,7 @@ def numbers_of(
 def small_inputs(spec: Spec, inputs: Inputs) -> Numbers | None:
     """Return the inputs of a call that failed at an address, if they are small enough.
 
-    Return None, too, where none of them holds integers, from which a kernel takes indices.
+    Also returns None if no input holds integers, from which a kernel takes indices.
     """
     tensors = [value for value in inputs.values() if isinstance(value, Tensor)]
     if not any(is_whole(value.dtype) for value in tensors):
@@ -289,7 +289,7 @@ def _numbers(values: Tensor, spans: Sequence[tuple[int, int]], truth: bool) -> t
 
 
 def _number(value: float, truth: bool) -> Number:
-    """Return a number that JSON has; a byte of a bool tensor that is no bool stays an integer."""
+    """Return a value that JSON has; a bool tensor's byte other than 0 and 1 stays an integer."""
     if truth and value in (0, 1):
         return bool(value)
     if isinstance(value, float) and not math.isfinite(value):

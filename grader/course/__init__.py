@@ -1,7 +1,7 @@
 """A course on disk: exercises, settings, stubs, the manifest of a release.
 
 Offers `Exercise`, and functions from folders to exercises. `__init__.pyi` lists the names, and
-everything else in here is private. For every room above it.
+everything else in here is private. Used by every room above it.
 """
 
 import lazy_loader

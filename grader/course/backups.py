@@ -25,8 +25,8 @@ class Reset:
 def reset(exercise: Exercise, make: stubs.StubMaker = stubs.make_stub) -> Reset:
     """Write the stub into the learner's file, whose content is copied before that.
 
-    Raises BrokenExercise and UsageError as `stubs.stub_of` does, and UsageError where the path is
-    no file or cannot be written.
+    Raises BrokenExercise and UsageError as `stubs.stub_of` does, and UsageError if the path is
+    not a file or cannot be written.
     """
     stub = stubs.stub_of(exercise, make).encode()
     kernel = exercise.kernel

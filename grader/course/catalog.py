@@ -271,7 +271,7 @@ def find(root: Path, query: str) -> Exercise:
 
     `1` and `01` find `01_…`, and `p7` finds `p07_…`. Bare digits mean an exercise before a puzzle.
     `online` finds `04_online_softmax` as long as no other name has it. Raises UsageError with the
-    closest names when none matches, and with all that match when several do.
+    closest names if no name matches, and with all that match if several do.
     """
     known = exercises(root)
     for exercise in known:
@@ -311,7 +311,7 @@ def find_entry(root: Path, query: str) -> Exercise:
 
 
 def _numbered(known: Sequence[Exercise], query: str) -> list[Exercise]:
-    """Return the exercises whose names begin with `query`, and those of the same number if none."""
+    """Return the exercises whose names begin with `query`, else those with the same number."""
     exact = [exercise for exercise in known if exercise.name.split("_")[0] == query]
     wanted = _number(query)
     found = exact or [e for e in known if wanted and _number(e.name.split("_")[0]) == wanted]
@@ -345,7 +345,7 @@ def _nearest_number(known: Iterable[Exercise], query: str) -> list[str]:
 
 
 def _number(text: str) -> tuple[str, int] | None:
-    """Split `p07` into `p` and 7; return None for what is no number."""
+    """Split `p07` into `p` and 7; return None if the text is not a number."""
     found = re.fullmatch(r"([A-Za-z]*)([0-9]{1,9})", text)
     return None if found is None else (found[1].lower(), int(found[2]))
 

@@ -8,12 +8,15 @@ from pathlib import Path
 
 
 def commit_of(root: Path, name: str) -> str | None:
-    """Return the whole name of a commit; None where git or the commit is not there."""
+    """Return the whole name of a commit; None if git or the commit is missing."""
     return _git(root, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
 
 
 def common_ancestor(root: Path, commit: str) -> str | None:
-    """Return where HEAD and the commit branched off; None for none, as in a shallow clone."""
+    """Return the last commit that HEAD and `commit` share; None if git finds none.
+
+    In a shallow clone it may be missing.
+    """
     return _git(root, "merge-base", commit, "HEAD")
 
 

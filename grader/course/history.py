@@ -37,7 +37,7 @@ class History:
     """The checks of one exercise that are kept, oldest first.
 
     `picture` traces the failing case of the last check, where one was drawn. `unreadable` counts
-    the files that are no results.
+    the files that are not results.
     """
 
     results: tuple[Result, ...] = ()

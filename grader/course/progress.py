@@ -210,7 +210,7 @@ def _update(root: Path, change: Callable[[Progress], Progress]) -> Progress:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock on a course's progress; go without where none can be had."""
+    """Hold the lock on a course's progress; continue without it if it cannot be had."""
     try:
         lock = os.open(folder / "progress.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError:

@@ -2,7 +2,7 @@
 
 Offers `Request`, `run`, `trace` for commands; `Grading`, `Finding` and `Step` for steps.
 `__init__.pyi` lists the names, and everything else in here is private.
-For authoring, classroom, doctor, reports and cli.
+Used by authoring, classroom, doctor, reports and cli.
 """
 
 import lazy_loader

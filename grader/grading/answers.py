@@ -55,7 +55,7 @@ class ErrorAnswer(_Line):
 
 
 class StepAnswer(_Line):
-    """A step of the request in work begins; `why` says for what reason it may take long."""
+    """A step of the current request begins; `why` says for what reason it may take long."""
 
     kind: Literal["step"] = "step"
     step: str
@@ -63,7 +63,7 @@ class StepAnswer(_Line):
 
 
 class EndedAnswer(_Line):
-    """A step of the request in work has ended, of `entry` where the file has several.
+    """A step of the current request has ended, of `entry` where the file has several.
 
     Something to show early: only the result decides.
     """
@@ -97,7 +97,7 @@ def write(answer: Answer, tag: str) -> bytes:
 def read(line: bytes, tag: str) -> Answer:
     """Parse an answer to the request with this tag.
 
-    Raises GraderError for a line that is too long, is no answer, or answers another request. An
+    Raises GraderError if a line is too long, is not an answer, or answers another request. An
     error may have no tag, because it may be about reading the request.
     """
     if len(line) > LONGEST_LINE:

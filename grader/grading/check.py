@@ -36,9 +36,9 @@ def run(
 ) -> list[Result]:
     """Have one judge grade the requests, in their order: `judge`, or one that starts and ends here.
 
-    `progress` gets the name of the exercise in work, `on_result` each result when it comes.
+    `progress` gets the name of the current exercise, `on_result` each result when it comes.
     `on_trace` gets the trace of a failing case if the request asks for a picture. `on_step` gets
-    what is in work, such as `grading 01_vector_add: correctness …`, and why it may take long.
+    what is running, such as `grading 01_vector_add: correctness …`, and why it may take long.
     Raises UsageError for a missing kernel file, and any error that stops a judge: CannotGrade,
     BrokenExercise, KeyboardInterrupt.
     """

@@ -88,7 +88,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Fault:
-    """The compilation failed by what is no answer of a compiler's: not the kernel's fault."""
+    """The compilation failed, but the compiler refused nothing: this is not the kernel's fault."""
 
     text: str
 
@@ -251,7 +251,7 @@ def _results(path: Path) -> list[Built]:
 
 
 def _result(value: Mapping[str, Any]) -> Built:
-    """Read one line. Raises ValueError, KeyError or TypeError for one of another form."""
+    """Read one line. Raises ValueError, KeyError or TypeError if it is malformed."""
     if "missing" in value:
         return Missing(_sentence(value["missing"]))
     if "fault" in value:

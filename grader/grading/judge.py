@@ -155,7 +155,7 @@ def _serve_one(request: Request, send: Send, fork_servers: ForkServers) -> bool:
 
 
 def _prepare(request: Request, fork_servers: ForkServers) -> None:
-    """Start the workers' parent for a kernel file, and try the walls around its workers."""
+    """Start the fork server for a kernel file, and try the walls around its workers."""
     # A broken spec or an unreadable file is reported when it is graded.
     with contextlib.suppress(GraderError, OSError):
         exercise = request.exercise.for_file(request.kernel.read_bytes())

@@ -34,7 +34,7 @@ def steps_of(spec: BaseSpec) -> tuple[Step, ...]:
 def ordered(listed: Iterable[Step], joining: Iterable[Step]) -> Sequence[Step]:
     """Put each step that joins directly behind the last that it needs; one without needs, last.
 
-    Several behind the same step are ordered by their names. Raises BrokenExercise for steps
+    Several behind the same step are ordered by name. Raises BrokenExercise for steps
     that need each other.
     """
     order, waiting = list(listed), sorted(joining, key=lambda step: step.name)

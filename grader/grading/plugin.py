@@ -48,7 +48,7 @@ class Gradings:
         self._by_folder: dict[Path, dict[str | None, Grading]] = {}
 
     def of(self, folder: Path) -> Mapping[str | None, Grading]:
-        """Return the gradings of a folder by their entries: None for a file with one entry."""
+        """Return the gradings of a folder, keyed by entry; by None if the file has only one."""
         from grader.grading.session import Grading
 
         if folder not in self._by_folder:

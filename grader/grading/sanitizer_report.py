@@ -92,7 +92,7 @@ class KernelFile:
 
 
 def read(report: str, kernel: KernelFile, arrays: Mapping[int, str]) -> Report:
-    """Read a report; `arrays` names the argument that begins at an address."""
+    """Read a report; `arrays` maps an address to the argument that begins there."""
     errors: list[SanitizerError] = []
     unknown: list[str] = []
     elsewhere, complete = 0, False

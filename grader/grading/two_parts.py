@@ -56,8 +56,8 @@ def of_part(request: Request, result: Result) -> Result:
     return result
 
 
-def comes_to_be_measured(request: Request, first: Result) -> bool:
-    """Report whether a step of any entry needs the GPU to itself, after the first part."""
+def reaches_measuring(request: Request, first: Result) -> bool:
+    """Report whether, after the first part, a step of any entry needs the GPU to itself."""
     return any(
         step.alone and needs.unmet(step, entry.order, done, entry.spec) is None
         for entry, own in _entries(request, first)
@@ -67,7 +67,7 @@ def comes_to_be_measured(request: Request, first: Result) -> bool:
 
 
 def joined(request: Request, first: Result, second: Result | None = None) -> Result:
-    """Return the result of the whole check; without a second part, nothing came to be measured."""
+    """Return the result of the whole check; without a second part, nothing was measured."""
     late = first if second is None else second
     pairs = zip(_entries(request, first), _entries(request, late), strict=True)
     results = [_joined(entry, late, early, own) for (entry, early), (_, own) in pairs]

@@ -52,7 +52,7 @@ class WarmJudge:
     def ask(self, request: Request, hear: Callable[[Answer], None]) -> None:
         """Have the request answered, and pass each answer to `hear` at once.
 
-        Raises KeyboardInterrupt when `interrupt` ended it; what was heard before is no verdict.
+        Raises KeyboardInterrupt if `interrupt` ended it; what was heard before is not a verdict.
         Raises as `judge_process.ask` does, and the next request then gets a new judge.
         """
         with self._turn:
@@ -86,7 +86,7 @@ class WarmJudge:
                 self._asking = False
 
     def interrupt(self) -> None:
-        """End the request in work, if there is one; call it from another thread than `ask`.
+        """End the current request, if there is one; call it from another thread than `ask`.
 
         A judge that does not react within PATIENCE_S is killed. Returns at once.
         """

@@ -1,8 +1,8 @@
 """The computer: devices, cores, clocks, GPU memory, the GPU lock, processes, versions.
 
 Offers functions that query the system, and that end processes. `__init__.pyi` lists the names, and
-everything else in here is private. For every room above `model`, and the worker (GPU memory and
-processes).
+everything else in here is private. Used by every room above `model`, and by the worker (GPU memory
+and processes).
 """
 
 import lazy_loader

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from grader.machine import processes
+from grader.model import CannotGrade
 
 TRIED = 16  # cores, drawn anew: judges that begin together rarely take the same one
 TURNS, STEPS = 3, 10_000  # of the loop that shows a core's speed; a turn takes half a millisecond
@@ -23,7 +24,8 @@ TURNS, STEPS = 3, 10_000  # of the loop that shows a core's speed; a turn takes 
 def one_core() -> Iterator[Callable[[], None]]:
     """Choose a quiet core; give the function that moves the processes below this one there.
 
-    Call it again when there are new ones. At the end they may run on each core again.
+    Call it again when there are new ones. At the end they may run on each core again. Raises
+    CannotGrade where one cannot be moved.
     """
     every = os.sched_getaffinity(0)
     core = _quietest(every)
@@ -57,8 +59,15 @@ def _seconds() -> float:
 def _keep_to(cores: Collection[int]) -> None:
     for pid in processes.descendants():
         for thread in _threads(pid):
-            with contextlib.suppress(OSError):  # it ended meanwhile, and needs no core
+            try:
                 os.sched_setaffinity(thread, cores)
+            except ProcessLookupError:
+                continue  # it ended meanwhile, and needs no core
+            except OSError as error:
+                raise CannotGrade(
+                    f"The judge may not choose the core of a worker: {error.strerror}.",
+                    "Let it: in a container with `--cap-add SYS_NICE`, or not as root.",
+                ) from None
 
 
 def _threads(pid: int) -> list[int]:

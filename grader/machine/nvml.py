@@ -117,6 +117,22 @@ def cards() -> tuple[Card, ...]:
     return _query(query) or ()
 
 
+def visible(named: str | None) -> list[Card]:
+    """Return the cards that a value of CUDA_VISIBLE_DEVICES leaves, in its order; None: all."""
+    every = list(cards())
+    if named is None:
+        return every
+    numbered = {str(number): card for number, card in enumerate(every)}
+    names = [part.strip() for part in named.split(",") if part.strip()]
+    found = [numbered.get(name) or _by_uuid(every, name) for name in names]
+    return [card for card in found if card is not None]
+
+
+def _by_uuid(every: list[Card], name: str) -> Card | None:
+    fitting = [card for card in every if name.startswith("GPU-") and card.uuid.startswith(name)]
+    return fitting[0] if len(fitting) == 1 else None  # CUDA refuses what fits several
+
+
 def least_memory() -> int | None:
     """Return the bytes of memory of the GPU here that has least."""
 

@@ -2,7 +2,7 @@
 
 Offers the records of an exercise, of a check and of a class, and the lines between processes.
 `__init__.pyi` lists the names, and everything else in here is private.
-For every room, and the worker (messages and errors).
+Used by every room, and by the worker (messages and errors).
 """
 
 import lazy_loader

@@ -72,7 +72,7 @@ class Argument:
     def needed_bytes(self, inputs: Inputs, size: int) -> int:
         """Return the bytes of one pass over what these inputs ask for, of `size` bytes in all.
 
-        Raises ValueError where the spec asks for none, or for more than there are.
+        Raises ValueError if the spec asks for no bytes, or for more than there are.
         """
         if self.needed is None:
             return size

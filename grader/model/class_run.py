@@ -1,7 +1,7 @@
 """The record of a class graded at once, `grader/class/v1`: one row for each student of the roster.
 
-`grader grade` writes it; policy, exports and pages read it. A cell that is no grade has no points,
-so a fault of a machine never becomes a zero.
+`grader grade` writes it; policy, exports and pages read it. A cell that is not a grade has no
+points, so a fault of a machine never becomes a zero.
 
 The published schema is docs/class.schema.json; `python -m grader.model.class_run` prints it.
 """

@@ -321,7 +321,7 @@ class Spec(BaseSpec):
     def needed_bytes(self, inputs: Inputs, sizes: Mapping[str, int]) -> dict[str, int]:
         """Return the bytes of one pass over each tensor, of `sizes` bytes in all.
 
-        Raises BrokenExercise where the function of an argument fails or asks for none of it.
+        Raises BrokenExercise if an argument's function fails, or asks for no bytes or too many.
         """
         needed = {}
         for argument in self.arguments:

@@ -211,8 +211,8 @@ class Origin:
     `output` is empty where a value could not be followed, `line` 0 where the load is in no line of
     the kernel file. `name` is the variable that got the value, if the line assigns one. `array` and
     `element` are the place in memory that nothing had written; an empty `array` means lanes that
-    the load masks off. `joined` is the line that first combined the value with others, 0 where none
-    did, and `combined` one of COMBINED: how it did so.
+    the load masks off. `joined` is the line that first combined the value with others, 0 if no line
+    did so, and `combined` is one of COMBINED: how that line combined them.
     """
 
     output: str

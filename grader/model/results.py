@@ -116,7 +116,7 @@ class Resources(Record):
 
 
 class Roof(Record):
-    """The most that one part of the GPU allows for a case; the lowest roof is the reference."""
+    """The highest rate that one part of the GPU allows; the lowest roof is the reference."""
 
     name: str
     rate: float = Field(description="work a second, in the bound's unit")

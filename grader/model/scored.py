@@ -9,8 +9,8 @@ from pathlib import Path
 
 MOST_SAMPLED = 2**20  # elements of a row of the sample case
 MOST_OPERATIONS = 2**28  # of a call with the sample case, by the spec's `flops`
-# A sample case of one row with fewer elements is no model of the scored one: it has as many rows as
-# make so many elements.
+# If a row has fewer than FEWEST_IN_A_ROW elements, one row is not a model of the scored case: the
+# sample case then has as many rows as make SAMPLED elements.
 FEWEST_IN_A_ROW, SAMPLED = 256, 2**16
 
 

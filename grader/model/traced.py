@@ -12,7 +12,7 @@ from grader.model.faults import Fault, read_fault
 
 MOST_ACCESSES = 8000  # of one traced call; at 80 bytes each, two thirds of what a line may hold
 MOST_LAUNCHES, MOST_ARRAYS = 256, 64  # of a traced call
-MOST_UNSTARTED = 1024  # threads or blocks, by their numbers
+MOST_UNSTARTED = 1024  # numbers of threads or blocks
 FROM_END = 4  # the fault of an access by an index below 0
 SPACES = ("argument", "scratch", "shared")  # global memory that the entry gets, or makes; a block's
 

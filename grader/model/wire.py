@@ -1,4 +1,4 @@
-"""Values in messages between processes, read strictly: anything else raises, and is no message."""
+"""Values in messages between processes, read strictly: a value of another form raises an error."""
 
 from __future__ import annotations
 

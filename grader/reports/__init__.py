@@ -2,7 +2,7 @@
 
 Offers renderers, each from a record to text or bytes.
 `__init__.pyi` lists the names, and everything else in here is private.
-For cli.
+Used by cli.
 """
 
 import lazy_loader

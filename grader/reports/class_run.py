@@ -112,7 +112,7 @@ def next_steps(run: ClassRun, out: Path, failed: bool) -> Iterator[str]:
     `failed` says that something which was to be graded could not be.
     """
     if failed:
-        yield "next: run the same command again with --resume: it tries what could not be graded"
+        yield "next: run `grader grade` with --resume: it tries what could not be graded"
     elif any(cell.standing == "not_graded" for row in run.rows for cell in row.cells):
-        yield "next: grade the others with --resume, without --students and --exercises"
+        yield "next: run `grader grade` with --resume and without a choice: it grades the others"
     yield f"next: grader export csv-wide {out} --out grades.csv"

@@ -1,4 +1,4 @@
-"""The instructor's pages of a class: the whole of it, and one page for each student."""
+"""The instructor's pages of a class: one page for the whole class, and one for each student."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def _legends(
 
 
 def _few_rows(boxes: Text, most: int) -> Text | None:
-    """Keep the heading and whole rows of boxes, those with a fault first; None if none fits."""
+    """Keep the heading and whole rows of boxes, those with a fault first; None if no row fits."""
     heading, *every = lines(boxes)
     groups: list[Text] = [Text()]
     for line in every:

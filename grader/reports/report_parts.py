@@ -50,7 +50,7 @@ def all_steps(result: Result) -> list[Step]:
 
 
 def parts_of(result: Result, operations: Operations = no_operations) -> list[dict[str, Any]]:
-    """Return the steps and figures of the result, or of each of its entries, by its name.
+    """Return the steps and figures of the result, or those of each of its entries with its name.
 
     `operations(entry, case)` is the number of operations of a call, or None where it is not known;
     `entry` is empty where the file has one.

@@ -76,7 +76,7 @@ def memory_roof_plot(points: Sequence[tuple[Speed, int]]) -> Plot:
 
 
 def memory_plot(memory: Memory) -> Plot:
-    """Draw the most that a call held beyond its arguments against the most that passes."""
+    """Draw the peak of memory that a call held beyond its arguments, and the most that passes."""
     figure, axes = drawn(1)
     used = memory.peak_bytes / memory.most_bytes if memory.most_bytes else memory.peak_bytes > 0
     axes.barh([0], [1.0], color=TRACK, height=0.62)

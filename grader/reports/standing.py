@@ -124,7 +124,7 @@ def marked(standing: Standing) -> Text:
 
 
 def local(standing: Standing, passed: bool = False) -> str:
-    """Return the time of the last check, or of the last pass, by this machine's clock."""
+    """Return the time of the last check, or of the last pass, in this machine's time zone."""
     text = (standing.passed_at if passed else standing.checked_at) or ""
     try:
         time: datetime = utc(text)

@@ -114,7 +114,7 @@ def _index(strip: Strip, access: Access) -> tuple[int, ...]:
 
 
 def about_mask(trace: Trace, act: Act) -> str:
-    """Say how many lanes are masked off, and what they get; nothing where none is."""
+    """Say how many lanes are masked off, and what they get; empty if no lane is."""
     operation = trace.operations[act.operation]
     lanes = prod(operation.shape)
     masked = lanes - act.active

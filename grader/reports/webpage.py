@@ -56,7 +56,7 @@ def file(templates: Environment, name: str) -> Markup:
 
 
 def minute(time: str) -> str:
-    """Return a time in ISO 8601 to the minute, with its zone; nothing for what is no time."""
+    """Return a time in ISO 8601 to the minute, with its zone; empty if the text is not a time."""
     try:
         return utc(time).strftime("%Y-%m-%d %H:%M UTC") if time else ""
     except ValueError:

@@ -1,7 +1,7 @@
 """Workers behind walls: fork servers, the line to a worker, the arena, the remote kernel.
 
 Offers `RemoteKernel`, `WorkerLink`, `ForkServer`, arenas and wall checks. `__init__.pyi` lists the
-names, and everything else in here is private. For speed and every room above it.
+names, and everything else in here is private. Used by speed and every room above it.
 """
 
 import lazy_loader

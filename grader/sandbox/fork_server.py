@@ -1,8 +1,8 @@
 """The process wall between the judge and a learner's code: start and stop workers.
 
-One `ForkServer` keeps one parent process with the heavy libraries imported. Each worker is a fork
-of it, so a new one after a crash costs milliseconds. When a worker ends, or the judge does, the
-parent kills every process that the worker started.
+One `ForkServer` keeps one process, the fork server, with the heavy libraries imported. Each worker
+is a fork of it, so a new one after a crash costs milliseconds. When a worker ends, or the judge
+does, the fork server kills every process that the worker started.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _births = threading.Lock()
 
 
 class NoWorker(CannotGrade):
-    """The parent of all workers could not start, or has ended."""
+    """The fork server could not start, or has ended."""
 
 
 def environment(home: Path, *, simulated: bool = False) -> dict[str, str]:
@@ -145,14 +145,14 @@ def _end_orphans_of(process: subprocess.Popen[bytes]) -> None:
 
 
 class ForkServer:
-    """The parent of all workers of one backend on one device ("cpu", "cuda").
+    """The fork server for all workers of one backend on one device ("cpu", "cuda").
 
-    Raises NoWorker when it cannot start, and CannotGrade for a backend that only runs on a GPU.
+    Raises NoWorker if it cannot start, and CannotGrade for a backend that only runs on a GPU.
     """
 
     def __init__(self, backend: str, device: str) -> None:
         self.backend, self.device = backend, device
-        self.notes: tuple[str, ...] = ()  # what the parent could not load, once it is ready
+        self.notes: tuple[str, ...] = ()  # what the fork server could not load, once it is ready
         self._folder: Path | None = None
         self._kernel = b""
         self._process: subprocess.Popen[bytes] | None = None
@@ -204,7 +204,7 @@ class ForkServer:
         return self._folder / "home"
 
     def fork(self, arena_fd: int | None) -> Worker:
-        """Fork a new worker. Restarts the parent if something killed it."""
+        """Fork a new worker. Restarts the fork server if something killed it."""
         if self._process is None or self._process.poll() is not None:
             self.close()
             self.start()
@@ -285,7 +285,7 @@ class ForkServer:
     def stop(self) -> bool:
         """Stop the worker and its processes until `resume`; report whether all were seen stopped.
 
-        Raises NoWorker when the parent of workers does not answer.
+        Raises NoWorker if the fork server does not answer.
         """
         assert self._control is not None
         self._control.sendall(b"s")
@@ -314,7 +314,7 @@ class ForkServer:
         return line.decode().strip()
 
     def log(self) -> str:
-        """Return the last words of the parent of workers, or of a device."""
+        """Return the last words of the fork server, or of a device."""
         self._log.seek(0)
         return printable(self._log.read().decode(errors="replace")[-2000:])
 
@@ -342,7 +342,7 @@ class ForkServer:
 
     def close(self) -> None:
         if self._control is not None:
-            self._control.close()  # the parent kills its descendants and ends
+            self._control.close()  # the fork server kills its descendants and ends
             self._control = None
         if self._process is not None:
             try:

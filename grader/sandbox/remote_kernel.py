@@ -58,10 +58,9 @@ class Watched:
 
 
 class RemoteKernel:
-    """The entry of one kernel file, callable with tensors of the judge.
+    """The entry of one kernel file, callable with the judge's tensors.
 
-    Raises KernelFailure when the learner's code is at fault, CannotGrade and BrokenExercise when it
-    is not.
+    Raises KernelFailure if the learner's code is at fault, else CannotGrade or BrokenExercise.
     """
 
     def __init__(self, spec: Spec, executor: Executor, arena: Arena) -> None:

@@ -82,7 +82,7 @@ class WorkerLink:
         self._arena = arena
         self._worker: Worker | None = None
         self._device: DeviceLine | None = None
-        self._watched = False  # by the device, which was told of a call
+        self._watched = False  # by the device, to which a call was announced
         self._sequence = 0
         self._printed = ""
         self._loaded = False
@@ -377,7 +377,7 @@ class WorkerLink:
     def _device_died(self, error: WireError) -> GraderError | KernelFailure:
         log = self._fork_server.log()
         self._end()
-        if not self._fork_server.running:  # something killed the parent of both
+        if not self._fork_server.running:  # something killed the fork server of both
             return KernelFailure(failures.ended("call", None, server_runs=False))
         return GraderError(
             barred(f"The simulated GPU ended, or broke off ({error}).\n{log}".rstrip()),

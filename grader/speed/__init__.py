@@ -1,7 +1,7 @@
 """The judge's clock: slots, reference kernels, samples, statistics, explanation.
 
 Offers measurements of one kernel against a bound. `__init__.pyi` lists the names, and everything
-else in here is private. For grading and every room above it.
+else in here is private. Used by grading and every room above it.
 """
 
 import lazy_loader

@@ -2,8 +2,8 @@
 
 One batch goes like this. The worker receives the argument lists and is stopped. The judge writes
 the inputs, except for the withheld ones. The worker runs again, calls the kernel on spare rows and
-waits; without this warm-up its start would take now more time, now less. The clock starts. The
-judge writes the withheld inputs, without which everything computed before is wrong, and the worker
+waits. Without this warm-up, the time it takes to start would vary. The clock starts. The judge
+writes the withheld inputs; without them, all that was computed before is wrong. The worker then
 calls the kernel on every slot. The clock stops when the judge has compared a secret sample of the
 outputs.
 
@@ -192,16 +192,18 @@ def corrected_s(evidence: Evidence) -> float:
 
     The reference kernel's batches take longer by the judge's clock than the worker claims. The
     difference is overhead: starting the worker, switching the GPU between processes, and comparing
-    outputs. The learner's batches have the same overhead if both workers rested equally long. A
-    quiet batch by the judge's clock, less a quiet overhead, is the work of one batch. The smaller
-    of the reference kernel's two overheads counts: work that a kernel left on the GPU can slow down
-    the batches beside it, but none before it.
+    outputs. The learner's batches have the same overhead if both workers rested equally long.
     """
     work_s = _least_work_s(evidence) if evidence.paired else _quiet_work_s(evidence)
     return max(_median_claim_s(evidence), (1 - MAX_UNDERCLAIM) * work_s)
 
 
 def _quiet_work_s(evidence: Evidence) -> float:
+    """Return the work of one batch: a quiet one by the judge's clock, less a quiet overhead.
+
+    The smaller of the reference kernel's two overheads counts: work that a kernel left on the GPU
+    can slow down the batches beside it, but none before it.
+    """
     overhead_s = min(
         _lower_quartile(_overheads_s(evidence.beside)),
         _lower_quartile(_overheads_s(evidence.alone)),

@@ -14,8 +14,8 @@ from grader.speed.slots import Slots
 class Implementation(ReferenceKernel):
     """Another implementation of the exercise, called on the exercise's own slots.
 
-    The judge fills them anew before each batch, so that what the learner's kernel left there is no
-    input. Its work is 1 for each call.
+    The judge fills them anew before each batch: the implementation must not take as its inputs what
+    the learner's kernel left there. Its work is 1 for each call.
     """
 
     def __init__(

@@ -1,11 +1,12 @@
-"""The parent of all workers: imports the heavy libraries once, then forks a worker on request.
+"""The fork server: imports the heavy libraries once, then forks a worker on request.
 
-Where a backend simulates kernels in a process of their own, it forks such a device beside each
-worker. Started by `grader.sandbox.fork_server` as `python -I -m grader.worker CONTROL_FD BACKEND
-DEVICE HOME WITHOUT`. BACKEND is a backend's folder. HOME lies in a folder that is removed with the
-parent. WITHOUT names walls to leave out, separated by commas. The parent never runs a learner's
-code itself. When its worker ends, or when the judge goes away, it kills every process that the
-worker left behind: it adopts its descendants' orphans, so none can escape by forking.
+If a backend simulates kernels in a process of their own, the fork server forks such a device beside
+each worker. `grader.sandbox.fork_server` starts it as `python -I -m grader.worker CONTROL_FD
+BACKEND DEVICE HOME WITHOUT`. BACKEND is a backend's folder. HOME lies in a folder that is removed
+with the fork server. WITHOUT names walls to leave out, separated by commas. The fork server never
+runs a learner's code itself. When its worker ends, or when the judge goes away, it kills every
+process that the worker left behind: it adopts its descendants' orphans, so none can escape by
+forking.
 """
 
 from __future__ import annotations

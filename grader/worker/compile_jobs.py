@@ -9,7 +9,7 @@ After `all_s` seconds no further job begins. A line of JSON is appended to built
     {"error", "line"}    the compiler refuses the kernel; at a line of the kernel file, or null
     {"timed_out"}        seconds; the jobs behind it are not tried
     {"missing"}          a tool that is not installed
-    {"fault"}            the job failed by what is no answer of a compiler's
+    {"fault"}            the job failed for another reason than the compiler's refusal
 
 Loads and stores are counted with `sass`, for nvdisasm may take longer than the compiler. The texts
 come from strangers: all of this happens behind a worker's walls, and each job has a process of its

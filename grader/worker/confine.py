@@ -350,7 +350,7 @@ WALLS: dict[str, Callable[[Place], None]] = {
     "files": files,
     "calls": calls,
 }
-# All walls that can be left out; pids.py builds the first once, for the parent of all workers.
+# All walls that can be left out; pids.py builds the first once, for the fork server.
 NAMES = ("pids", *WALLS)
 # Walls that break a device; they are never built for it.
 IMPOSSIBLE: dict[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}

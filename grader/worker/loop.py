@@ -121,7 +121,7 @@ class ServeDevice(Protocol):
 
 @dataclass(frozen=True)
 class Toolbox:
-    """The imports of the parent of all workers.
+    """The imports of the fork server.
 
     `make_kernels` takes a `DeviceLink`, or None before there is memory, where the backend has a
     simulated device, which is `serve_device`; else it takes nothing. `notes` report what could not

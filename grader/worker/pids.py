@@ -1,7 +1,7 @@
-"""A PID namespace for the parent of all workers.
+"""A PID namespace for the fork server.
 
-Its processes see, and can signal, no other process of the machine. When the parent ends, Linux ends
-them all.
+Its processes see, and can signal, no other process of the machine. When the fork server ends, Linux
+ends them all.
 """
 
 from __future__ import annotations

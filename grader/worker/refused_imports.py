@@ -29,9 +29,10 @@ class Refusing(MetaPathFinder):
 
 def _refuse(language: str) -> NoReturn:
     known = ", ".join(backend.title for backend in _backends())
+    known = " or ".join(known.rsplit(", ", 1))
     raise ImportError(
         f"{language} starts kernels by a runtime of its own, which the judge can neither watch "
-        f"nor switch off. Kernels are written in {known}."
+        f"nor switch off. Write kernels in {known}."
     )
 
 

@@ -77,7 +77,7 @@ def test_a_committed_change_counts(course: Path):
 
 
 @pytest.mark.parametrize(
-    "path", ["solutions/03_exercise/wrong_x.py", "exercises/03_exercise/README.md"]
+    "path", ["solutions/03_exercise/wrong_x.py", "exercises/03_exercise/hints.toml"]
 )
 def test_a_new_file_counts_before_it_is_committed(course: Path, path: str):
     touch(course, path)
@@ -91,8 +91,18 @@ def test_a_file_that_was_changed_or_removed_counts_before_that_is_committed(cour
     assert choice.changed(course, "HEAD") == {"04_exercise", "05_exercise"}
 
 
-@pytest.mark.parametrize("path", ["README.md", "grader/x.py", "exercises/README.md", "docs/a/b.md"])
-def test_what_belongs_to_no_exercise_changes_none(course: Path, path: str):
+@pytest.mark.parametrize(
+    "path",
+    [
+        "README.md",
+        "grader/x.py",
+        "exercises/README.md",
+        "docs/a/b.md",
+        "exercises/03_exercise/README.md",
+        "solutions/03_exercise/picture.svg",
+    ],
+)
+def test_what_decides_no_verdict_changes_no_exercise(course: Path, path: str):
     touch(course, path)
     assert choice.changed(course, "HEAD") == set()
 
@@ -114,8 +124,8 @@ def test_a_course_may_be_a_folder_of_a_repository(course: Path, tmp_path: Path):
     git(tmp_path / "whole", "init", "--quiet")
     commit(tmp_path / "whole")
     (inner / "exercises/09_exercise/spec.py").write_text("otherwise\n")
-    touch(inner, "exercises/06_exercise/notes.md")
-    touch(tmp_path / "whole", "exercises/08_exercise/notes.md")
+    touch(inner, "exercises/06_exercise/notes.toml")
+    touch(tmp_path / "whole", "exercises/08_exercise/notes.toml")
     assert choice.changed(inner, "HEAD") == {"06_exercise", "09_exercise"}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.trials import Trial, comes_to_be_measured
+from grader.authoring.trials import Trial, reaches_measuring
 from grader.course import catalog
 from grader.grading import Options, Request
 
@@ -24,9 +24,7 @@ SMALL = Path(__file__).parents[1] / "courses/small"
         ("cpu", "pass", False),
     ],
 )
-def test_what_passes_all_comparisons_comes_to_be_measured(
-    device: str, expected: str, measured: bool
-):
+def test_what_passes_all_comparisons_reaches_measuring(device: str, expected: str, measured: bool):
     exercise = catalog.find(SMALL, "01_double")
     request = Request(exercise, exercise.solution, Options(device=device, seed=1))
-    assert comes_to_be_measured(Trial("solution", "solution", expected, request)) is measured
+    assert reaches_measuring(Trial("solution", "solution", expected, request)) is measured

@@ -262,7 +262,7 @@ def test_one_student_of_a_class_may_be_graded_first(tmp_path: Path):
     done = ran(*a_class(tmp_path), "--jobs", "1", "--students", "ada")
     assert done.returncode == 0, done.stderr
     assert "2 of 3 kernels are not to be graded now" in done.stderr
-    assert "next: grade the others with --resume" in done.stderr
+    assert "--resume and without a choice: it grades the others" in done.stderr
     assert standings(tmp_path)["bob"] == ("not_graded", None)
 
 

@@ -64,7 +64,7 @@ def test_both_parts_together_have_the_steps_and_points_of_a_whole_check(
     skipped = {step.name for step in second.steps if step.outcome is Outcome.SKIP}
     assert skipped >= COMPARING
     assert two_parts.has_no_fault(first)
-    assert two_parts.comes_to_be_measured(one, first)
+    assert two_parts.reaches_measuring(one, first)
     assert shape(two_parts.joined(one, first, second)) == shape(whole)
 
 
@@ -83,7 +83,7 @@ def test_a_kernel_that_fails_in_either_part_fails_as_in_a_whole_check(
     # two entries the right one is measured all the same.
     one = asked(course, name, kernel)
     whole, first, second = graded(one, two_parts.first_part(one), two_parts.second_part(one))
-    assert two_parts.comes_to_be_measured(one, first) is measured
+    assert two_parts.reaches_measuring(one, first) is measured
     assert whole.status is Status.FAIL
     assert shape(two_parts.joined(one, first, second if measured else None)) == shape(whole)
 

@@ -12,6 +12,7 @@ import pytest
 
 from grader.machine import cores
 from grader.machine.cores import one_core
+from grader.model import CannotGrade
 
 # A process with a thread and a child of its own, which say that they run.
 FAMILY = """
@@ -60,3 +61,21 @@ def test_a_quiet_core_is_chosen(monkeypatch: pytest.MonkeyPatch):
     with one_core() as keep:
         keep()
         assert where[-1] == 5
+
+
+def test_a_process_that_cannot_be_moved_is_no_silent_success(
+    family: list[int], monkeypatch: pytest.MonkeyPatch
+):
+    """Root without CAP_SYS_NICE may not move a worker that is another user."""
+    move = os.sched_setaffinity
+
+    def refused(pid: int, cores: set[int]) -> None:
+        if pid in family:
+            raise PermissionError(1, "Operation not permitted")
+        move(pid, cores)
+
+    with one_core() as keep:
+        monkeypatch.setattr(os, "sched_setaffinity", refused)
+        with pytest.raises(CannotGrade, match="may not choose the core"):
+            keep()
+        monkeypatch.undo()

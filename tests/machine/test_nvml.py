@@ -126,3 +126,25 @@ def test_without_the_library_nothing_is_known(monkeypatch: pytest.MonkeyPatch):
     assert nvml.names() == ()
     assert nvml.least_memory() is None
     assert nvml.mig("GPU-1") is None
+
+
+CARDS = tuple(nvml.Card(uuid, "NVIDIA H200", 1 << 37) for uuid in ("GPU-a1", "GPU-a2", "GPU-b2"))
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        (None, [0, 1, 2]),
+        ("", []),
+        ("2,0", [2, 0]),
+        ("GPU-b2", [2]),
+        ("GPU-b", [2]),
+        ("GPU-a", []),  # two begin so: CUDA refuses it, too
+        ("7", []),
+    ],
+)
+def test_cuda_visible_devices_names_cards(
+    monkeypatch: pytest.MonkeyPatch, named: str | None, found: list[int]
+):
+    monkeypatch.setattr(nvml, "cards", lambda: CARDS)
+    assert nvml.visible(named) == [CARDS[number] for number in found]

@@ -33,7 +33,7 @@ def test_a_few_exercises_have_a_line_each():
     [
         pytest.param("graded", False, "", id="all-graded"),
         pytest.param("not_graded", True, "it tries what could not be graded", id="a-fault"),
-        pytest.param("not_graded", False, "grade the others with --resume", id="not-chosen"),
+        pytest.param("not_graded", False, "it grades the others", id="not-chosen"),
     ],
 )
 def test_what_comes_next_fits_what_has_no_result(standing, failed: bool, said: str):

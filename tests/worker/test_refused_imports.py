@@ -23,6 +23,12 @@ def test_the_language_is_named(path, monkeypatch: pytest.MonkeyPatch):
             importlib.import_module(module)
 
 
+def test_the_languages_to_use_are_listed(path):
+    refused_imports.install()
+    with pytest.raises(ImportError, match=r"Write kernels in CUDA C\+\+, Triton or numba CUDA\.$"):
+        importlib.import_module("cutlass")
+
+
 def test_other_modules_are_searched_for(path):
     refused_imports.install()
     assert importlib.import_module("wave").__name__ == "wave"

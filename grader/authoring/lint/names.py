@@ -99,7 +99,7 @@ class Names:
             self._bind(node, scope)
 
     def paths(self, node: ast.AST) -> frozenset[str]:
-        """Return all paths that an expression may have; empty where none is known."""
+        """Return all paths that an expression may have; an empty set if they are not known."""
         tail = ""
         while isinstance(node, ast.Attribute):
             tail = f".{node.attr}{tail}"

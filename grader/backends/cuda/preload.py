@@ -1,4 +1,4 @@
-"""NVRTC, loaded once in the parent of all workers.
+"""NVRTC, loaded once in the fork server.
 
 Nothing here starts CUDA, which no fork survives: a first compilation would, where there is a GPU.
 """

@@ -46,7 +46,7 @@ class Program(core.Program):  # type: ignore[misc]
 
 
 def _kernel_file() -> str:
-    """Return the path of the kernel file whose code is running, or "" if none is."""
+    """Return the path of the kernel file whose code is running; "" if no file's code is."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if Path(frame.f_code.co_filename).name == KERNEL:

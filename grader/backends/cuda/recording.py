@@ -100,7 +100,7 @@ def _parameter(recorder: Recorder, arena: range, size: int, argument: Any) -> Pa
 
 
 def _allocation(number: int) -> Allocation | None:
-    """Return the GPU memory around an address; None where the number is no address of it."""
+    """Return the GPU memory around an address; None if the number is not an address in it."""
     if number == 0:
         return None
     error, start, size = driver.cuMemGetAddressRange(number)

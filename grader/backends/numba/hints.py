@@ -165,7 +165,7 @@ REFUSED: dict[str, str | Advice] = {
     ),
     "cannot be changed": "Pass the array to the kernel as an argument.",
 }
-# By a part of the simulator's message on what nothing has written, where it is no shared memory.
+# By a part of the simulator's message on unwritten values, except those of shared memory.
 UNWRITTEN: dict[str, str | Advice] = {
     "has not set it before": "A thread has only the variables that it set itself: what stands "
     "under an `if` or in a loop that it did not run has no value there. Move this line to where "

@@ -1,4 +1,4 @@
-"""Parts of Triton that a first compilation loads, loaded once in the parent of all workers.
+"""Parts of Triton that a first compilation loads, loaded once in the fork server.
 
 Nothing here starts CUDA, which no fork survives, and nothing stays in the home that workers write
 to.

@@ -74,14 +74,14 @@ def require_dask() -> None:
 
 
 @contextmanager
-def local(jobs: int | None) -> Iterator[Any]:
-    """Yield a client of a cluster on this machine: `jobs` workers, else as `lanes` says."""
+def local(jobs: int | None, device: str) -> Iterator[Any]:
+    """Yield a client of a cluster on this machine: `jobs` workers, else as many as fit."""
     from distributed import LocalCluster
 
     with _configured(), _ignoring_interrupts():
         try:
             cluster = LocalCluster(
-                n_workers=jobs or lanes_here(),
+                n_workers=jobs or workers_here(device),
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address=None,
@@ -176,13 +176,14 @@ def read(file: Path) -> tuple[str, int, dict[str, Any]]:
     return system, jobs, options
 
 
-def lanes_here() -> int:
+def workers_here(device: str) -> int:
+    gpus = [] if device == "cpu" else nvml.visible(os.environ.get("CUDA_VISIBLE_DEVICES"))
     cores = len(os.sched_getaffinity(0))  # a job of a cluster may use some of the machine's
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return lanes(cores, memory, len(nvml.cards()))
+    return worker_count(cores, memory, len(gpus))
 
 
-def lanes(cores: int, memory: int, gpus: int) -> int:
+def worker_count(cores: int, memory: int, gpus: int) -> int:
     """Count the workers of a machine with so many bytes of memory: at least one for each GPU.
 
     There is one for each core, if memory suffices. With several GPUs some cores stay free: one GPU

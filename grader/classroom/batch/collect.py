@@ -65,7 +65,7 @@ class Plan:
 
     @property
     def units(self) -> dict[str, Unit]:
-        """Each unit once, by its id."""
+        """Each unit once, keyed by id."""
         return {
             task.unit.id: task.unit
             for entry in self.entries
@@ -136,7 +136,7 @@ def _task(target: Target, hardened: bool, unit: Callable[[Target], Unit]) -> Tas
 
 
 def students_of(plan: Plan) -> dict[str, list[str]]:
-    """Return the logins of those who handed in each unit, by its id."""
+    """Return the logins of those who handed in each unit, keyed by the unit's id."""
     found: dict[str, list[str]] = {}
     for entry in plan.entries:
         for task in entry.tasks:
@@ -149,7 +149,7 @@ def students_of(plan: Plan) -> dict[str, list[str]]:
 
 
 def attempts_of(plan: Plan, entry: Entry, found: Found) -> list[Attempt]:
-    """Return an attempt for each exercise that has a result, also one that is no verdict."""
+    """Return an attempt for each exercise that has a result, even if that is not a verdict."""
     made = (_attempt(plan, entry, task, found) for task in entry.tasks)
     return [attempt for attempt in made if attempt is not None]
 

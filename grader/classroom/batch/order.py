@@ -141,7 +141,7 @@ def _workers(order: ClassOrder) -> Iterator[Any]:
     elif order.cluster is not None:
         at = cluster.queued(order.cluster, order.jobs)
     else:
-        at = cluster.local(order.jobs)
+        at = cluster.local(order.jobs, order.device)
     with at as client:
         yield client
 
@@ -176,7 +176,7 @@ def _remember(order: ClassOrder, exercises: Sequence[Exercise], models: Sequence
 
 
 def _models(out: Path) -> list[str]:
-    """Return the models of the GPUs that graded last, `cpu` for none; empty if nothing did."""
+    """Return the GPU models of the last run, `cpu` for one without GPUs; empty if none was made."""
     try:
         return [str(model) for model in json.loads((out / ORDER).read_bytes())["models"]]
     except (OSError, ValueError, KeyError, TypeError):

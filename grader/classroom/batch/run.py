@@ -87,7 +87,7 @@ class Batch:
     crew: Crew
     say: Say
     watch: Watch
-    chosen: frozenset[str]  # the units to grade, by their ids
+    chosen: frozenset[str]  # the ids of the units to grade
     again: bool = False  # also those that have a result
     found: Found = field(default_factory=Found)
 

@@ -30,7 +30,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True)
 class Lane:
-    """A worker process by its address, and the UUID of its GPU, empty for none."""
+    """A worker process: its address, and the UUID of its GPU, which is empty without a GPU."""
 
     name: str
     gpu: str = ""
@@ -63,7 +63,7 @@ class _Gpu:
 
 
 class Schedule:
-    """Units to grade, in work and done, by their ids."""
+    """The ids of the units that are to be graded, are running, and are done."""
 
     def __init__(self, units: Iterable[str], round_size: int = ROUND) -> None:
         self._round = round_size
@@ -103,7 +103,7 @@ class Schedule:
             self._gpus.setdefault(lane.gpu, _Gpu())
 
     def vanished(self, name: str, why: str) -> None:
-        """Take a lane out. What was in work there is done again; nothing else is lost."""
+        """Take a lane out. What was running there is graded again; nothing else is lost."""
         lane = self._lanes.pop(name, None)
         if lane is None:
             return

@@ -24,7 +24,7 @@ class RunState:
     before: int  # graded by an earlier run
     done: int  # graded or given up by this one
     given_up: int
-    running: Mapping[str, str]  # what is in work, by the worker's name
+    running: Mapping[str, str]  # what is running, keyed by the worker's name
     workers: str  # in words
     elapsed_s: float
     left_s: float | None  # None: not known yet

@@ -144,7 +144,7 @@ class Store:
     def known(
         self, all_units: Mapping[str, Unit], models: Sequence[str]
     ) -> dict[str, tuple[str, Result]]:
-        """Return what `find` finds, of many units by their ids."""
+        """Return what `find` finds for many units, keyed by id."""
         found = {name: self.find(unit, models) for name, unit in all_units.items()}
         return {name: result for name, result in found.items() if result is not None}
 

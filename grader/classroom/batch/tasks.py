@@ -52,7 +52,7 @@ def probe(root: str, names: list[str]) -> str:
     """Describe this worker as JSON: its machine, its GPUs, versions, the course's files, clock."""
     found: dict[str, Any] = {
         "host": socket.gethostname(),
-        "gpus": [[card.uuid, card.name, card.memory] for card in _own_cards()],
+        "gpus": [[card.uuid, card.name, card.memory] for card in nvml.visible(_visible)],
         "versions": dict(units.versions()),
         "rules": {},
         "fault": "",
@@ -68,25 +68,6 @@ def probe(root: str, names: list[str]) -> str:
 def _root(given: str) -> Path:
     """Return the course here: the folder that was given, else that of GRADER_COURSE."""
     return catalog.find_root(Path(given) if Path(given).is_dir() else None)
-
-
-def _own_cards() -> list[nvml.Card]:
-    cards = list(nvml.cards())
-    if _visible is None:
-        return cards
-    named = [part.strip() for part in _visible.split(",") if part.strip()]
-    by_name = {str(number): card for number, card in enumerate(cards)}
-    return [
-        card
-        for name in named
-        for card in [by_name.get(name) or _by_uuid(cards, name)]
-        if card is not None
-    ]
-
-
-def _by_uuid(cards: list[nvml.Card], name: str) -> nvml.Card | None:
-    fitting = [card for card in cards if name.startswith("GPU-") and card.uuid.startswith(name)]
-    return fitting[0] if len(fitting) == 1 else None
 
 
 def grade(asked: str, content: bytes) -> str:
@@ -138,7 +119,7 @@ def _graded(judge: WarmJudge, job: Mapping[str, Any], content: bytes) -> dict[st
                 return _answer(_asked(judge, request))
             case "first":
                 first = _asked(judge, two_parts.first_part(request))
-                if two_parts.comes_to_be_measured(request, first):
+                if two_parts.reaches_measuring(request, first):
                     return _answer(first, measure=True)
                 return _answer(two_parts.joined(request, first))
         first = parse_result(job["first"])

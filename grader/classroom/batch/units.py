@@ -103,7 +103,7 @@ def _is_rule(path: Path) -> bool:
 
 
 def rules_of_all(exercises: Iterable[Exercise]) -> dict[str, str]:
-    """Digest the rules of each exercise, by its name. Raises BrokenExercise."""
+    """Return a digest of each exercise's rules, keyed by name. Raises BrokenExercise."""
     return {exercise.name: rules_of(exercise) for exercise in exercises}
 
 

@@ -62,5 +62,5 @@ def _entries(reader: Reader, path: Path, document: bytes) -> Iterator[Entry | Un
     for attempt in reader.read(path, document):
         if isinstance(attempt, Unusable):
             yield attempt
-        elif begun(attempt.attempt.result):  # a stub that was graded is no attempt
+        elif begun(attempt.attempt.result):  # a graded stub is not an attempt
             yield entry(attempt, reader.context)

@@ -65,7 +65,7 @@ def unknown(path: Path | None, decided: Collection[str], known: Collection[str])
 
 
 def whole_id(begins: str, known: Collection[str]) -> str:
-    """Return the one known id with this beginning. Raises UsageError for none and for several."""
+    """Return the one known id with this beginning. Raises UsageError if none or several have it."""
     fits = [one for one in known if one.startswith(begins)] if len(begins) >= SHORTEST_ID else []
     if len(fits) > 1:
         raise UsageError(

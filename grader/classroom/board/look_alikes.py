@@ -27,5 +27,5 @@ def as_seen(text: str) -> str:
 
 
 def skeleton(text: str) -> str:
-    """Return a text's letters and digits as seen: names that readers confuse have the same ones."""
+    """Return the letters and digits of a text as readers see them: equal for look-alike names."""
     return "".join(c for c in as_seen(text) if c.isalnum())

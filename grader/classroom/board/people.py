@@ -24,9 +24,9 @@ class Person:
 def named(
     logins: Collection[str], key: bytes, wishes: Mapping[str, Wish]
 ) -> tuple[dict[str, Person], list[str]]:
-    """Return everybody who is on the board by login, and a line for each wish that is refused.
+    """Return everybody on the board, keyed by login, and a line for each refused wish.
 
-    Of two students with one nickname, the first in `wishes` gets it.
+    If two students wish for the same nickname, the first in `wishes` gets it.
     """
     who, refused, hidden, taken = pseudonyms(logins, key), [], set(), set()
     forbidden = Forbidden({*logins, *wishes})

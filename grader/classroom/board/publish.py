@@ -54,7 +54,7 @@ def require_replaceable(out: Path) -> None:
 
 
 def write(out: Path, files: Mapping[str, str]) -> None:
-    """Replace the folder `out` by these files, given by their names in it.
+    """Replace the folder `out` by these files, keyed by their names in it.
 
     Raises UsageError as `require_replaceable` does, and where nothing can be written.
     """

@@ -76,11 +76,12 @@ class Board:
 
 @dataclass(frozen=True)
 class Standing:
-    """One line of the overall board: the mean share over all timed exercises, 0 where none ranks.
+    """One line of the overall board: the mean share over all timed exercises.
 
-    `rank` is None where no attempt of the student ranks on any board: its mean is 0. `close` is as
-    in a Row. `shares` are in the order of Site.boards; `solved` counts the exercises and puzzles
-    passed in trusted runs, and `points` adds the most that such runs gave for each.
+    An exercise where the student has no rank counts as 0. `rank` is None if the student has no rank
+    on any board: the mean is then 0. `close` is as in a Row. `shares` are in the order of
+    Site.boards; `solved` counts the exercises and puzzles passed in trusted runs, and `points` adds
+    the most that such runs gave for each.
     """
 
     who: str

@@ -195,7 +195,7 @@ def _tried(entry: Entry) -> Tried:
 
 
 def who_is_who(group: Class) -> list[dict[str, object]]:
-    """List everybody who handed in, and each attempt by its id, oldest first: for the teacher only.
+    """List everybody who handed in, and the id of each attempt, oldest first: for the teacher only.
 
     A hidden student has neither a name nor a page. A board shows the attempt that `counts`.
     """

@@ -44,7 +44,7 @@ _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
 
 
 def is_archive(path: Path) -> bool:
-    """Return whether a file is an archive by its name or its first bytes. Raises OSError."""
+    """Report whether its name or its first bytes show that a file is an archive. Raises OSError."""
     if path.name.casefold().endswith(SUFFIXES):
         return True
     start = _start(path)

@@ -24,7 +24,7 @@ MOST_ENTRIES = 50_000  # of one submission
 
 @dataclass(frozen=True)
 class Contents:
-    """The folder with a submission's files; or `missing` for none, or in `fault` why not."""
+    """The folder with a submission's files; without it, `missing` or `fault` says why."""
 
     folder: Path | None = None
     missing: bool = False

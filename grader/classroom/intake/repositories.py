@@ -38,7 +38,7 @@ _HEADING = 200  # bytes before and behind a file in what git prints, at most
 
 
 def folder_of(place: Path) -> Path | None:
-    """Return the folder with a repository's own files, or None where `place` is no repository.
+    """Return the folder with a repository's own files, or None if `place` is not a repository.
 
     A link or a file named `.git` may lead anywhere, and is not followed.
     """

@@ -32,7 +32,7 @@ _CANVAS_POINTS, _CANVAS_TEST = "Points Possible", "Student, Test"
 def read_roster(path: Path) -> Roster:
     """Read the students of a CSV file; a sentence with file and line reports what is odd.
 
-    Raises UsageError only where the file as a whole is no roster.
+    Raises UsageError only if the file as a whole is not a roster.
     """
     table = tables.read(path)
     columns = _columns_of(table.columns)

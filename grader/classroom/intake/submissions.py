@@ -24,7 +24,7 @@ from grader.course import Exercise
 from grader.model import UsageError, login_of, quoted, texts, time_key
 
 TIMES = "submitted.csv"
-# What is no submission, though it lies among them.
+# Names of files among the submissions that are not submissions.
 NOT_HANDED_IN = {
     *(TIMES, gradescope.FILE),
     *("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git", ".gitignore"),
@@ -48,8 +48,8 @@ def take_in(submissions: Path, roster: Roster, exercises: Sequence[Exercise], wo
     """Find the submission of each student, and make a plain folder of it.
 
     What must be unpacked is written into `work`. A folder that holds the course's folders stays
-    where it is. Raises UsageError if `submissions` is no folder, and CannotGrade if `work` cannot
-    be written; a submission that cannot be read raises nothing.
+    where it is. Raises UsageError if `submissions` is not a folder, and CannotGrade if `work`
+    cannot be written; a submission that cannot be read raises nothing.
     """
     places, problems = _listed(submissions), list(roster.problems)
     known = names.directory(roster.students)

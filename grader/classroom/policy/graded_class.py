@@ -23,7 +23,7 @@ LARGEST = 64 << 20  # bytes of a class.json; 200 students with 33 exercises make
 
 @dataclass(frozen=True)
 class GradedClass:
-    """A class run with its final grades, and the attempts behind them by their ids.
+    """A class run with its final grades, and the attempts behind them, keyed by id.
 
     `problems` are of things that are left out, `notes` of all else that an instructor should know.
     """

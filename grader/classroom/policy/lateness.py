@@ -26,7 +26,7 @@ class Lateness:
 
 
 def extension(text: str) -> datetime | None:
-    """Read a student's own deadline; a day alone ends with it, in UTC. None for no time."""
+    """Read a student's own deadline; None if it is not a time. A day means its end, in UTC."""
     try:
         read = utc(text.strip())
     except ValueError:

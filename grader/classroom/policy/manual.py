@@ -111,6 +111,7 @@ def _exercise(name: str, exercises: Collection[str]) -> str:
 
 
 def _points(text: str) -> tuple[Fraction | None, Fraction]:
+    """Return the points that are set, or None and the change."""
     if not text:
         return None, Fraction(0)
     # A spreadsheet keeps a sign only behind an apostrophe.

@@ -58,7 +58,10 @@ def overview(
     attempts: Mapping[str, Attempt],
     earlier: Iterable[Attempt] = (),
 ) -> Overview:
-    """Return the overview of these rows; `attempts` are by their ids, `earlier` of other runs."""
+    """Return the overview of these rows.
+
+    `attempts` are keyed by id; `earlier` are attempts of earlier class runs.
+    """
     pairs = [
         (row, cell, found.result if (found := attempts.get(cell.attempt)) else None)
         for row in rows

@@ -57,8 +57,8 @@ class Group:
 class GradingSettings:
     """The course's rules for grading.
 
-    `counted` are exercises in the total, None for all. Without `groups` the total is the sum of
-    their points; with groups it is out of `out_of`.
+    `counted` are the exercises in the total; None means all. Without `groups` the total is the sum
+    of their points; with groups it is out of `out_of`.
     """
 
     deadline: datetime | None = None

@@ -31,7 +31,7 @@ class StudentsView:
 
 
 def views(rows: Sequence[FinalRow], attempts: Mapping[str, Attempt]) -> Iterator[StudentsView]:
-    """Yield what each student may see, in the order of the rows; `attempts` are by their ids."""
+    """Yield what each student may see, in the order of the rows; `attempts` are keyed by id."""
     names = {login_of(row.student): {row.student, *filter(None, (row.name,))} for row in rows}
     for row in rows:
         own = names[login_of(row.student)]

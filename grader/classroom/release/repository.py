@@ -31,7 +31,8 @@ def commit_all(folder: Path, message: str) -> None:
 def begin(folder: Path) -> bool:
     """Make the folder a repository, unless it is in one; report whether it is in one now.
 
-    It uses the learner's git configuration. Without git, or where git fails, nothing is lost.
+    It uses the learner's git configuration. Returns False if git is missing or fails; nothing is
+    lost.
     """
     environment = dict(os.environ)
     with suppress(CannotGrade, _Failed):

@@ -35,8 +35,8 @@ def file_name() -> str:
 def build() -> bytes:
     """Pack the package's files and the metadata that an installation needs.
 
-    The description and an installer's notes on this machine are left out. Raises CannotGrade where
-    the grader runs without being installed.
+    Leaves out the description, and what an installer recorded about this machine. Raises
+    CannotGrade if the grader runs without being installed.
     """
     info = f"{_stem()}.dist-info"
     members = dict(_package())

@@ -75,7 +75,7 @@ def _runs_of(text: str) -> frozenset[int]:
     try:
         return frozenset(_read(text)[1].hashes)
     except Unreadable:
-        return frozenset()  # a fragment of a lesson that is no whole Python
+        return frozenset()  # a fragment of a lesson that is not complete Python
 
 
 def _common(files: Sequence[_File]) -> frozenset[int]:

@@ -70,7 +70,7 @@ def body(loop: Loop, width: int, height: int) -> RenderableType:
 def bottom(loop: Loop, width: int, elapsed_s: float) -> Text:
     """Return the last lines: a note, the verdict and the next step.
 
-    `elapsed_s` are the seconds since the check in work began.
+    `elapsed_s` are the seconds since the current step began.
     """
     text = Text(filled(loop.note, width), style="yellow") if loop.note else Text()
     if loop.asking:
@@ -143,7 +143,7 @@ def _printed(result: Result, width: int, height: int | None) -> Text:
 
 
 def so_far(run: Run, exercise: Exercise, width: int) -> Text:
-    """Return the steps that have ended, and the one in work; at first, what the exercise is."""
+    """Return the steps that have ended, and the current one; at first, what the exercise is."""
     if not run.step:
         return Text(filled(_summary(exercise), width))
     text = terminal.steps_so_far(run.ended, exercise.file, width)

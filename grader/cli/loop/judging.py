@@ -33,7 +33,7 @@ class Judge(Protocol):
         """
 
     def interrupt(self) -> None:
-        """Give up the request in work, from another thread."""
+        """Give up the current request, from another thread."""
 
     def close(self) -> None:
         """End the judge."""
@@ -49,7 +49,7 @@ class JudgeThread:
         self._judge, self._post, self._log = judge, post, log
         self._wanted: queue.SimpleQueue[tuple[Run, Request, float] | None] = queue.SimpleQueue()
         self._newest = 0
-        self._passed = self._heard = False  # of the run in work
+        self._passed = self._heard = False  # of the current run
         self._thread = threading.Thread(target=self._work, daemon=True)
 
     def start(self) -> None:
@@ -57,12 +57,12 @@ class JudgeThread:
         self._thread.start()
 
     def grade(self, run: Run, request: Request) -> None:
-        """Grade after the run in work has ended or been given up."""
+        """Grade after the current run has ended or been given up."""
         self._newest = run.number
         self._wanted.put((run, request, time.monotonic()))
 
     def interrupt(self) -> None:
-        """Give up the run in work.
+        """Give up the current run.
 
         A judge that is still starting answers nothing yet, and would be lost: its first answer is
         then interrupted.
@@ -123,7 +123,7 @@ class JudgeThread:
                 waited_s = time.monotonic() - asked_at
                 notes: list[LintFinding] = []
                 self._passed = answer.result.status is Status.PASS
-                if self._passed:  # another one has more to mend
+                if self._passed:  # another kernel has more urgent faults
                     from grader import authoring
 
                     found = authoring.lessons_in(request.kernel, answer.result.kernel.sha256)

@@ -22,7 +22,7 @@ from grader.cli.loop.editors import editor
 from grader.cli.loop.session import Session
 from grader.cli.loop.state import Loop, Transition, View
 
-TICK_S = 0.25  # between two looks at the seconds of the step in work
+TICK_S = 0.25  # between two looks at the seconds of the current step
 TOP, RULE = 2, 1  # lines
 SCROLLS = {
     "up": "scroll_up",
@@ -79,7 +79,7 @@ class LoopApp(App[None]):
         yield Static(id="bottom")
 
     def on_mount(self) -> None:
-        """Start the session, and the clock of the step in work."""
+        """Start the session, and the clock of the current step."""
         self.session = self._open_session(self, self.post)
         self.set_interval(TICK_S, self._tick)
         if self._driver is not None and not self.is_headless:

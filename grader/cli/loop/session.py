@@ -48,7 +48,7 @@ class Session:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the step in work began."""
+        """Seconds since the current step began."""
         return time.monotonic() - self._began_at
 
     def start(self) -> None:

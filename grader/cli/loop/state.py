@@ -41,7 +41,7 @@ class View(StrEnum):
 class Run:
     """One run of the judge over one kernel file.
 
-    `number` tells it from runs that were given up. `step` is in work, `slow` says why it may take
+    `number` tells it from runs that were given up. `step` is running, `slow` says why it may take
     long, and `ended` are the steps before it. `again` marks the second try after a crash.
     """
 
@@ -139,14 +139,14 @@ class Look:
 
 @dataclass(frozen=True)
 class Grade:
-    """Have the judge do this run, in place of one that is in work."""
+    """Have the judge do this run, in place of one that is running."""
 
     run: Run
 
 
 @dataclass(frozen=True)
 class Interrupt:
-    """Have the judge give up the run in work."""
+    """Have the judge give up the current run."""
 
 
 @dataclass(frozen=True)

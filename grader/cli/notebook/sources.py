@@ -157,7 +157,7 @@ def _looked_up(table: symtable.SymbolTable) -> Iterator[str]:
 
 
 def _import_of(name: str, value: Any) -> str:
-    """Return the line that imports this value under this name; empty where none does."""
+    """Return the line that imports this value under this name; empty if no line does."""
     if isinstance(value, ModuleType):
         return f"import {value.__name__} as {name}\n"
     own = getattr(value, "__module__", None) or type(value).__module__
@@ -171,7 +171,7 @@ def _import_of(name: str, value: Any) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Return a text that makes an equal value; empty where a literal cannot."""
+    """Return the literal of an equal value; empty if there is no such literal."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     text = repr(value)

@@ -30,7 +30,10 @@ def _are_sizes(one: str, other: str) -> bool:
 
 
 def _of_programs(kernel: ast.FunctionDef) -> Iterator[tuple[str, str, int, str]]:
-    """Yield the factor of a program's number where lanes alone are added to it."""
+    """Yield what a program number is multiplied by, where only lanes are added to the product.
+
+    Each comes with the number of lanes, the line and a name for the message.
+    """
     for node in ast.walk(kernel):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             parts = terms(kernel, node)
@@ -45,7 +48,10 @@ def _of_programs(kernel: ast.FunctionDef) -> Iterator[tuple[str, str, int, str]]
 
 
 def _of_turns(kernel: ast.FunctionDef) -> Iterator[tuple[str, str, int, str]]:
-    """Yield the step of a loop over range(...) where its number and lanes alone are added."""
+    """Yield the step of a loop over range(...), where only lanes are added to the loop variable.
+
+    Each comes with the number of lanes, the line and a name for the message.
+    """
     for loop in (node for node in ast.walk(kernel) if isinstance(node, ast.For)):
         call = loop.iter
         if not isinstance(call, ast.Call) or last_name(call.func) != "range":

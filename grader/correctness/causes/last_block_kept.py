@@ -27,8 +27,8 @@ def explain(evidence: Evidence) -> Explanation | None:
 def _replaced(kernel: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[tuple[str, int]]:
     """Yield names that begin before a loop, and that its turns set without a look at them.
 
-    What a turn uses itself, such as the block that it has loaded, is no accumulator; a maximum is
-    one that begins at -inf.
+    A name that the turns also read, such as the block that was loaded, is not an accumulator. One
+    that begins at -inf is: it is meant for a maximum.
     """
     inside = [node for each in loop.body for node in ast.walk(each)]
     head = {id(n) for n in ast.walk(loop.target)} if isinstance(loop, ast.For) else set()

@@ -7,7 +7,7 @@ from torch import Tensor
 from grader.correctness.cause import Cause, Explanation
 from grader.correctness.evidence import Evidence, Witness
 
-EXP_OVERFLOWS = 88.7  # exp of more is no float32
+EXP_OVERFLOWS = 88.7  # exp of more does not fit into float32
 SAFE = 40.0
 
 

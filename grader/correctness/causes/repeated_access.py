@@ -49,7 +49,7 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def _never_asks(evidence: Evidence) -> Explanation | None:
-    """Explain many programs of a file that never asks for their numbers: each does all the work."""
+    """Explain programs that never ask for their number, so each of them does all the work."""
     if evidence.threads or any(lines_with(node, "program_id") for node in evidence.text.functions):
         return None
     for kernel in evidence.text.kernels:

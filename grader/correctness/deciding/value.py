@@ -93,7 +93,7 @@ def _is_odd(loop: Loop) -> bool:
 
 
 def _has_variables(loop: Loop) -> bool:
-    """Say whether a loop's head has names that are no constants of the file, such as TILE."""
+    """Say whether a loop's head has a name that is not a constant of the file, as TILE is."""
     head = loop.iter if isinstance(loop, ast.For) else loop.test
     return any(not name.isupper() for name in names_in(head) - {"range", "tl"})
 

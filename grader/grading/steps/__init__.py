@@ -12,7 +12,7 @@ from grader.model import BrokenExercise, discover
 
 
 def every() -> Mapping[str, Step]:
-    """Return all steps by their names. Raises BrokenExercise for one that is broken."""
+    """Return all steps, keyed by name. Raises BrokenExercise if one is broken."""
     known = discover(__name__, "STEP", Step)
     for step in known.values():
         for needed in step.needs:

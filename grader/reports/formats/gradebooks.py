@@ -23,7 +23,7 @@ def scaled(earned: Fraction, most: Fraction, possible: Fraction | None) -> str:
 
 
 def possible_points(text: str) -> Fraction | None:
-    """Parse the points that a gradebook gives for a column; None for a text that is no number."""
+    """Parse the points that a gradebook gives for a column; None if the text is not a number."""
     try:
         return Fraction(text.strip())
     except (ValueError, ZeroDivisionError):

@@ -47,7 +47,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Document:
-    """One text and its destination: a file, or standard output for None.
+    """One text and its destination: a file, or standard output if `path` is None.
 
     A `text` of None removes a file of an earlier run.
     """

@@ -32,7 +32,7 @@ class Scores:
     aliases: Mapping[str, str]
 
     def student_of(self, name: str) -> str | None:
-        """Return the login of whom another system calls so; None for nobody of this class."""
+        """Return the login of the student with this name elsewhere; None if nobody here has it."""
         return self.aliases.get(login_of(name))
 
     def with_total(self, student: str, total: str) -> dict[str, Points]:

@@ -45,7 +45,7 @@ def long(attempts: Sequence[Attempt]) -> str:
 def final_long(rows: Sequence[FinalRow], attempts: Mapping[str, Attempt]) -> str:
     """Return each cell's steps with its final grade; a cell without an attempt has one row.
 
-    `attempts` are by their ids. `final` is of the whole exercise, and the same in each of its rows.
+    `attempts` are keyed by id. `final` is of the whole exercise, and the same in each of its rows.
     """
     head = (*LONG, *FINAL_LONG)
     table = [
@@ -182,5 +182,5 @@ def _csv(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
 
 def _cell(value: object) -> str:
     text = "" if value is None else str(value)
-    # A number below 0 is no formula, and stays one that a spreadsheet adds up.
+    # A number below 0 is not a formula: a spreadsheet must still be able to add it up.
     return text if _NUMBER.fullmatch(text) else texts.cell(text, LONGEST_CELL)

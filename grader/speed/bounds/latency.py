@@ -29,7 +29,7 @@ LEEWAY = 4.0
 # The reference's best batch without the kernel may be this much faster than its best beside it. On
 # a quiet core, best batches of twelve were up to 6 % apart.
 STEADY = 0.1
-# Far from its gate a share is decided soon. Closer than its own error it cannot be decided.
+# A share that is closer to its gate than its own error cannot be decided.
 INDIFFERENCE = 0.15
 
 

@@ -9,6 +9,7 @@ import pytest
 from messages import text_of
 
 from grader.classroom.batch import cluster
+from grader.machine import nvml
 from grader.model import CannotGrade, UsageError
 
 GOOD = 'system = "slurm"\njobs = 4\n\n[options]\ncores = 8\nmemory = "64GB"\n'
@@ -30,7 +31,20 @@ GIB = 1 << 30
 def test_there_are_as_many_workers_as_the_machine_has_room_for(
     cores: int, memory: int, gpus: int, workers: int
 ):
-    assert cluster.lanes(cores, memory, gpus) == workers
+    assert cluster.worker_count(cores, memory, gpus) == workers
+
+
+def test_cores_stay_free_for_the_gpus_that_take_part_alone(monkeypatch: pytest.MonkeyPatch):
+    cards = [nvml.Card(f"GPU-{number}", "H200", 1 << 37) for number in range(4)]
+    monkeypatch.setattr(cluster.nvml, "cards", lambda: tuple(cards))
+    counted: list[int] = []
+    monkeypatch.setattr(cluster, "worker_count", lambda *of: counted.append(of[-1]) or 1)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    cluster.workers_here("auto")
+    cluster.workers_here("cpu")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,2")
+    cluster.workers_here("cuda")
+    assert counted == [4, 0, 2]
 
 
 def test_a_file_names_a_batch_system_and_its_options(tmp_path: Path):

@@ -72,26 +72,6 @@ def test_a_closed_judge_is_started_again():
     assert graded(EXERCISE, EXERCISE.solution)["result"]["status"] == "pass"
 
 
-@pytest.mark.parametrize(
-    ("visible", "found"),
-    [
-        (None, [0, 1, 2]),
-        ("", []),
-        ("2,0", [2, 0]),
-        ("GPU-b2", [2]),
-        ("GPU-b", [2]),
-        ("GPU-a", []),  # two begin so: CUDA refuses it, too
-        ("7", []),
-    ],
-)
-def test_a_worker_uses_the_gpus_that_it_may_see(
-    monkeypatch: pytest.MonkeyPatch, visible: str | None, found: list[int]
-):
-    monkeypatch.setattr(nvml, "cards", lambda: tuple(CARDS))
-    monkeypatch.setattr(tasks, "_visible", visible)
-    assert tasks._own_cards() == [CARDS[number] for number in found]
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["kernel.py", "wrong_adds_x_twice.py"])
 def test_on_a_gpu_both_parts_say_what_check_says(name: str):

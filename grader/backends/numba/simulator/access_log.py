@@ -82,7 +82,7 @@ class Log:
     def begin_launch(
         self, kernel: str, grid: Index, block: Index, parameters: Mapping[str, Whole]
     ) -> None:
-        """Begin a launch; `parameters` are the kernel's arrays by their names in its text."""
+        """Begin a launch; `parameters` are the kernel's arrays, keyed by their names in it."""
         self.launches.append(LaunchRef(kernel[:LONGEST_NAME], grid, block))
         self._begun.clear()
         for name, whole in parameters.items():

@@ -43,7 +43,7 @@ def popc(value: Any) -> int:
 
 
 def ffs(value: Any) -> int:
-    """Return the place of the lowest bit set, from 1; 0 if none is."""
+    """Return the position of the lowest set bit, counted from 1; 0 if no bit is set."""
     bits, _ = _bits(value)
     return (bits & -bits).bit_length()
 

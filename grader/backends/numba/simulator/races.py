@@ -167,7 +167,7 @@ class Threads:
         return f"thread {self._acted[moment]} of block {block}"
 
     def racing(self, moment: int) -> bool:
-        """Report whether nothing orders this moment's access and the current one."""
+        """Report whether this moment's access and the current one race: nothing orders them."""
         if moment >= self.turn or self.block <= moment < self.interval:
             return False
         if moment < self._grid_met:
@@ -315,7 +315,7 @@ class Memory:
         return threads.now, site, past[:2], elsewhere
 
     def _check(self, lately: Lately, array: Array, address: int, does: str, did: str) -> None:
-        """Raise Race if nothing orders one of these accesses and the current one."""
+        """Raise Race if one of these accesses and the current one are not ordered."""
         racing = self._racing(lately)
         if racing is not None:
             self._refuse(array, address, does, racing, did)
@@ -335,7 +335,7 @@ class Memory:
         return None
 
     def _check_updates(self, lately: Lately | None, array: Array, address: int, does: str) -> None:
-        """Raise Race if nothing orders the atomic updates of an element and the current access.
+        """Raise Race if the atomic updates of an element and the current access are not ordered.
 
         Updates of one element follow one another: an access after the last one is after all.
         """

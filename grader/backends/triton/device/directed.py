@@ -13,14 +13,14 @@ from torch import Tensor
 
 Direction = Literal["rd", "ru", "rz"]
 DIRECTIONS: Mapping[str, Direction] = {"rd": "rd", "ru": "ru", "rz": "rz"}
-# Returns the exact result, or None where it is no finite number.
+# Returns the exact result, or None if it is not a finite number.
 Exact = Callable[..., Fraction | None]
 
 _OVERFLOW = Fraction(2) ** 1024 - Fraction(2) ** 970  # from here on float64 is infinite
 
 
 def rounded(exact: Exact, nearest: Tensor, operands: Sequence[Tensor], to: Direction) -> Tensor:
-    """Return the results of `exact` rounded in a direction; `nearest` are those to the nearest."""
+    """Round the results of `exact` in the direction `to`; `nearest` has them rounded to nearest."""
     shape = np.broadcast_shapes(nearest.shape, *(each.shape for each in operands))
     columns = [each.expand(shape).reshape(-1).tolist() for each in operands]
     found = nearest.expand(shape).reshape(-1)
@@ -34,7 +34,7 @@ def rounded(exact: Exact, nearest: Tensor, operands: Sequence[Tensor], to: Direc
 
 
 def _stepped(nearest: Any, exact: Fraction, to: Direction) -> Any:
-    """Return the number next to `exact`, or equal to it, in a direction from it."""
+    """Round `exact` in the direction `to`; `nearest` is the nearest representable number."""
     if to == "rz":
         to = "rd" if exact > 0 else "ru"
     sign = 1 if to == "rd" else -1
@@ -82,7 +82,7 @@ def same(a: float) -> Fraction | None:
 
 
 def square_root(a: float) -> Fraction | None:
-    """Return the root to 120 bits; a bit more than that where it is no fraction of so many."""
+    """Return the root to 120 bits or more; one further bit is set if that is not exact."""
     if a < 0:
         return None
     value = Fraction(a)

@@ -27,7 +27,7 @@ class WrappedOffset(Fault):
 
 
 class Misaligned(Fault):
-    """The address of an element is no multiple of its size."""
+    """The address of an element is not a multiple of its size."""
 
     kind = "misaligned"
 
@@ -59,7 +59,7 @@ class Deadlock(Fault):
 
 
 class TooManyOperations(Fault):
-    """The budget of simulated operations is spent: no failure, for a GPU is faster."""
+    """The budget of simulated operations is spent. A GPU is faster, so this is not a failure."""
 
     kind = "too_many_operations"
 
@@ -69,13 +69,13 @@ class AssertFailed(Fault):
 
 
 class Malformed(Fault):
-    """The text is no TTIR that Triton makes."""
+    """The text is not TTIR that Triton makes."""
 
     kind = "malformed"
 
 
 class NotSimulated(Fault):
-    """The device lacks an operation or a type: no failure of the learner's."""
+    """The device lacks an operation or a type; this is not the learner's fault."""
 
     kind = "not_simulated"
 

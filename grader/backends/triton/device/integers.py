@@ -75,13 +75,13 @@ def _guarded(
 
 
 def divide_unsigned(a: Tensor, b: Tensor) -> Tensor:
-    """Divide unsigned integers. By zero the result has all bits set."""
+    """Divide unsigned integers. Division by zero gives all bits set."""
     quotient = _unsigned_operation(np.floor_divide, a, torch.where(b == 0, 1, b))
     return torch.where(b == 0, torch.full_like(quotient, -1), quotient)
 
 
 def remainder_unsigned(a: Tensor, b: Tensor) -> Tensor:
-    """Return the remainder of unsigned integers. By zero it is the dividend."""
+    """Return the remainder of unsigned integers. Division by zero leaves the dividend."""
     rest = _unsigned_operation(np.remainder, a, torch.where(b == 0, 1, b))
     return torch.where(b == 0, a, rest)
 

@@ -27,7 +27,7 @@ def _count_leading_zeros(x: Tensor) -> Tensor:
 
 
 def _first_set(x: Tensor) -> Tensor:
-    """Return the place of the lowest bit that is set, from 1; 0 where none is."""
+    """Return the position of the lowest set bit, counted from 1; 0 if no bit is set."""
     planes = _planes(x)[..., ::-1]
     return torch.from_numpy(np.where(planes.any(-1), planes.argmax(-1) + 1, 0).astype(np.int32))
 

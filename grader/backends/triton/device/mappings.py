@@ -53,7 +53,7 @@ class Mappings:
         return any(each.start <= start and stop <= each.stop for each in self._mappings)
 
     def misaligned(self, addresses: Places, size: int) -> bool:
-        """Report whether an address is no multiple of the element's size from its array's start."""
+        """Report whether an offset in an array is not a multiple of the element's size."""
         for mapping, chosen in self._parts(addresses):
             offsets = addresses[chosen] - mapping.start
             if int(np.bitwise_or.reduce(offsets)) & (size - 1):

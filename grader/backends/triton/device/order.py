@@ -3,7 +3,7 @@
 A program that updates an element atomically releases there all that it did before. A program that
 updates that element later, or looks at it, acquires this, and all that the first had acquired
 (release and acquire: PTX ISA, "Memory Consistency Model"). Therefore "the last block adds up what
-the others left", and locks, are no races.
+the others left", and locks, are not races.
 
 Most launches never ask. So the exchanges are only kept as they come, and indexed at a question.
 """

@@ -1,4 +1,4 @@
-"""A small kernel's launch in the parent of all workers, before devices are forked from it.
+"""A small kernel's launch in the fork server, before devices are forked from it.
 
 A device's first launch makes the parser, imports all operations, and has torch and numpy load what
 they load late: 80 ms, and a check starts three devices.

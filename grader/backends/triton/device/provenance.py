@@ -42,7 +42,7 @@ COMBINED = {
 
 
 class Provenance:
-    """The loads of one call that made undefined values, and the arguments that got these."""
+    """The loads of one call that made undefined values, and the arguments that received them."""
 
     def __init__(self, arguments: Sequence[Span]) -> None:
         self._arguments = arguments

@@ -152,7 +152,7 @@ _ARITHMETIC: Mapping[str, Function] = {
     "neg": torch.neg,
     "sub": torch.sub,
 }
-# Functions of floats, by their names in libdevice.
+# Functions of floats, with their names in libdevice.
 _LIBRARY = {
     "cos": "cos",
     "ex2": "exp2",

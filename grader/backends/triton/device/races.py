@@ -180,6 +180,7 @@ class Races:
         )
 
     def _program(self, number: int) -> str:
+        """Name a program by its number, which counts from 1."""
         x, y, _ = self._grid
         at = int(number) - 1
         return f"program {index_text((at % x, at // x % y, at // (x * y)), self._grid)}"

@@ -85,7 +85,7 @@ def to_integer(value: Tensor, dtype: torch.dtype, *, unsigned: bool) -> Tensor:
     largest = -1 if bits == 64 and unsigned else int(high) - 1
     result = torch.where(whole >= high, largest, result)
     result = torch.where(whole < low, int(low), result)
-    # 1 << 63 is no int64, and all narrower ones wrap to the highest bit of their type.
+    # 1 << 63 does not fit into int64, and all narrower ones wrap to the highest bit of their type.
     highest = -(1 << 63) if bits == 64 else 1 << (bits - 1)
     of_nan = highest if bits == 64 or value.dtype == torch.float64 else 0
     return torch.where(torch.isnan(value), of_nan, result).to(dtype)

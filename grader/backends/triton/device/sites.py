@@ -16,7 +16,7 @@ class Source:
     lines: Sequence[str] = ()
 
     def place(self, site: Site) -> Site:
-        """Return the outermost place in the file that led to an operation, if there is one."""
+        """Return an operation's outermost place in the file; an empty Site if it has none."""
         places = (*reversed(site.callers), site)
         return next(filter(self.holds, places), Site())
 
@@ -28,7 +28,7 @@ class Source:
         return _without_folder(site.file) == _without_folder(self.file)
 
     def line_of(self, site: Site) -> int:
-        """Return the outermost line in the file that led to an operation; 0 where none did."""
+        """Return the line of an operation's outermost place in the file; 0 if it has none."""
         return self.place(site).line
 
     def quoted(self, site: Site) -> str:

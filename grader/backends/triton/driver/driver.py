@@ -1,4 +1,4 @@
-"""Triton's driver for the simulated GPU: Triton's own runtime binds, specialises and tunes."""
+"""Triton's driver for the simulated GPU. Triton's own runtime binds, specialises and tunes."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class LaunchRefused(DeviceError):
 
 
 class NotSimulated(DeviceError):
-    """A real GPU has this, and the simulated one does not: no failure of the learner's."""
+    """A real GPU has this, and the simulated one does not; this is not the learner's fault."""
 
     def __init__(self, what: str) -> None:
         super().__init__("not_simulated", f"the simulated GPU does not have {what}")

@@ -1,7 +1,7 @@
-"""Imports and hashes of Triton's compiler, made once in the parent of all workers.
+"""Triton's compiler, imported and hashed once in the fork server.
 
-They take half a second, or several when the files are not in memory. After them a kernel compiles
-to TTIR in 20 to 50 ms.
+That takes half a second, or several seconds if the files are not in memory. Afterwards a kernel
+compiles to TTIR in 20 to 50 ms.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from grader.backends.triton.driver import properties
 
 
 def preload() -> str | None:
-    """Compile one kernel that touches what most kernels do; the parent has no device to run it.
+    """Compile a kernel that uses what most kernels use; the fork server has no device to run it.
 
     Returns the reason if that failed. Workers then load the compiler themselves, and report it.
     """

@@ -52,7 +52,7 @@ class Scratch:
             yield torch.UntypedStorage._new_with_weak_ptr(reference.cdata)
 
     def place(self, storage: torch.UntypedStorage) -> Place:
-        """Return the storage's place, which stays the same. Raises MemoryError if none is left."""
+        """Return the storage's place, which stays the same. Raises MemoryError if all is taken."""
         self._places = {k: held for k, held in self._places.items() if not held.storage.expired()}
         reference = StorageWeakRef(storage)
         place = self._places.get(reference.cdata)

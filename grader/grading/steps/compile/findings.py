@@ -199,6 +199,7 @@ def _kib(size: int) -> str:
 
 
 def _summary(grading: Grading, rows: Sequence[Compiled]) -> str:
+    """Describe the kernel of the scored dtype that uses most registers."""
     spec = grading.spec
     dtype = spec.scored.dtype if spec.scored is not None else spec.dtypes[0]
     own = [row for row in rows if row.required]

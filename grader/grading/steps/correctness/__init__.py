@@ -1,4 +1,4 @@
-"""The step `correctness`: hold the kernel's outputs against torch's."""
+"""The step `correctness`: compare the kernel's outputs with torch's."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def correctness(grading: Grading) -> Finding:
 def launch_refused(grading: Grading, case: Case) -> Failure | None:
     """Try a case whose programs are too many to simulate: there only its launches are checked.
 
-    Of such a call nothing but a refused launch is held against a file, for its kernels do nothing.
+    The kernels of such a call do nothing, so only a refused launch fails the file.
     """
     if grading.options.device != "cpu":
         return try_case(grading, case)
@@ -145,7 +145,7 @@ def _finding(grading: Grading, summary: str, case: Case | None, failure: Failure
 
 
 def _search(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
-    """Have Hypothesis find a failing case, as small as it can; (None, None) if none fails."""
+    """Have Hypothesis find a failing case, as small as it can; (None, None) if no case fails."""
     strategy = cases(grading.spec, on_gpu=grading.options.device == "cuda")
     phases = (Phase.generate, Phase.shrink) if grading.options.shrink else (Phase.generate,)
     seen: dict[Case, Failure] = {}

@@ -42,7 +42,7 @@ def explained(
 ) -> tuple[Case, Failure]:
     """Look for a case with plainer numbers and, if it may be, for a `smaller` one.
 
-    That takes SHRINK_S at most. Numbers need not be plain where none are shown. The case that is
+    That takes SHRINK_S at most. If no numbers are shown, they need not be plain. The case that is
     returned fails with the same kind of failure; it may be the one given.
     """
     trials = _Trials(grading, case, failure)

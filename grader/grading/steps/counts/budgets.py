@@ -40,7 +40,7 @@ HINTS = {
 
 
 def counts(grading: Grading) -> Finding:
-    """Hold the counts of the spec's counted case against its budgets.
+    """Compare the counts of the spec's counted case with its budgets.
 
     Raises GraderError when one was not counted: nothing passes by default.
     """

@@ -40,7 +40,7 @@ class Rate:
 
 
 def instructions(grading: Grading) -> Finding:
-    """Hold the arithmetic of each launched kernel against the spec's limit.
+    """Compare the arithmetic of each launched kernel with the spec's limit.
 
     Raises GraderError for a spec without one: nothing passes by default.
     """
@@ -65,6 +65,7 @@ def instructions(grading: Grading) -> Finding:
 
 
 def _judged(grading: Grading, limit: Instructions, target: int, rates: Sequence[Rate]) -> Finding:
+    """Judge the worst kernel; of forms that a tuner tried, the best counts."""
     chosen = [rate for rate in rates if not rate.trial]
     tried: dict[tuple[str, str], list[Rate]] = {}
     for rate in rates:

@@ -55,7 +55,7 @@ MOST_STACK = 16 << 10
 
 
 def memory(grading: Grading) -> Finding:
-    """Hold what one call allocates against the exercise's budget.
+    """Compare what one call allocates with the exercise's budget.
 
     Raises KernelFailure when the call goes wrong, such as by needing more than the card has.
     """

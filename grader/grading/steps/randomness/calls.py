@@ -77,7 +77,7 @@ def randomness(grading: Grading) -> Finding:
 
 
 def _with_draws(failure: Failure, source: list[str]) -> Failure:
-    """Name the first line that draws, unless an element has a value that is no choice at all."""
+    """Name the first line that draws, unless a value is not among the choices."""
     lines = (number for number, text in enumerate(source, 1) if DRAWS.search(text))
     return with_line(failure, source, next(lines, 0)) if failure.cause else failure
 

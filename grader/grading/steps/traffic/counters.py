@@ -31,7 +31,7 @@ class Budget:
 
 
 def traffic(grading: Grading, why: str) -> Finding:
-    """Hold what one call moves against its budget; `why` says why it is not simulated.
+    """Compare what one call moves with its budget; `why` says why it is not simulated.
 
     Raises KernelFailure when the call goes wrong, CannotGrade when the GPU is taken.
     """

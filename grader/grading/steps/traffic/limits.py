@@ -27,7 +27,7 @@ ONLY_COUNTERS = "nothing but a GPU's counters sees what kernels of its language 
 
 
 def traffic(grading: Grading) -> Finding:
-    """Count one call on the spec's counted case and hold it against the most that it allows.
+    """Count one call on the spec's counted case and compare it with the most that it allows.
 
     On a GPU, the hardware counts for a kernel that cannot be simulated. Its counters see less than
     the simulation: a kernel that merely fails in simulation can fail by them, and earn nothing.

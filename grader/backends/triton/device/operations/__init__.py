@@ -6,8 +6,8 @@ and the programs that execute it:
     @operation("arith.addi")
     def addi(op: Operation, operands: Operands, run: Run) -> Value: ...
 
-It returns the value of its result, a tuple for several, None for none. A Fault that it raises gets
-the place of the operation.
+It returns the value of its result: a tuple if it has several results, and None if it has no result.
+A Fault that it raises gets the place of the operation.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ _unary("tt.precise_sqrt", rounding.square_root)
 def exp(op: Operation, operands: Operands, run: Run) -> Tensor:
     """Compute the exponential; in float64, if that is wider, and rounded once.
 
-    torch's own takes up to thirty times as long where results are no normal numbers, and softmax
+    torch's own takes up to thirty times as long where results are not normal numbers, and softmax
     has many of these: lanes that a mask fills with -inf.
     """
     [value] = operands

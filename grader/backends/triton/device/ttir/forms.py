@@ -24,7 +24,7 @@ Arguments = tuple[tuple[str, Type], ...]
 class Form:
     """One line in generic form. The text gives the types of some operands only, and in any order.
 
-    `types` stand before the arrow, `after` behind it; `words` are the tokens that are no attribute
+    `types` come before the arrow, `after` behind it; `words` are the tokens that are not attributes
     yet.
     """
 
@@ -215,7 +215,7 @@ def _make_descriptor(form: Form, line: Line) -> None:
 
 
 def function_form(line: Line) -> FunctionForm:
-    """Read a function's line; raise Malformed if it is no function with a body."""
+    """Read a function's line; raise Malformed if it is not a function with a body."""
     names: list[str] = []
     types: list[Type] = []
     results: list[Type] = []

@@ -25,7 +25,7 @@ MOST_LINES = 50_000
 MOST_NESTED = 64
 
 # Operations, and characters of each: what is read of a line takes many times its size.
-MOST_REMEMBERED, LONGEST_REMEMBERED = 8192, 4096
+MOST_REMEMBERED, LONGEST_REMEMBERED = 8192, 512
 
 _PLACE = "\0"  # before the number of an operation in a text; locations.split lets none pass
 _AT = re.compile(r"(?<= )loc\(#loc\d*\)$")  # the location of an operation: its number changes often
@@ -106,7 +106,7 @@ def _marked(text: str) -> tuple[str, list[list[Line]]]:
 
 
 def _operation_of(line: str) -> Line | None:
-    """Return the operation that a line holds; None if it is no operation, or not all of it."""
+    """Return the operation that a line holds; None if it holds none, or only a part of one."""
     content = line.strip(" ")
     if not content or content[0] in "}^" or content.endswith("{"):
         return None
@@ -122,7 +122,7 @@ def _operation_of(line: str) -> Line | None:
 
 @lru_cache(MOST_REMEMBERED)
 def operation_in(text: str) -> Line | None:
-    """Read an operation; return None for a text that is none."""
+    """Read an operation; return None if the text is not an operation."""
     try:
         operation: object = grammar()[0].parse(f"{text}\n", "operation")
     except LarkError:
