@@ -82,8 +82,8 @@ _SENTENCES: dict[str, Callable[[Any], str]] = {
     ),
     "memory": lambda spec: ": beyond its arguments a call may hold what `grader show` says.",
     "compile": lambda spec: (
-        ": the kernel compiles for the GPU that is there, or else for the one that `grader show` "
-        "names."
+        ": the kernel compiles for your GPU, or for the one that `grader show` names if there is "
+        "none."
     ),
     "speed": lambda spec: (
         " (on a GPU): " + " ".join(f"{_scored(one)}, {_compared(one)}" for one in spec.scored_specs)
