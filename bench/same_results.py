@@ -64,7 +64,7 @@ def differences(before: Any, after: Any, place: str = "") -> Iterator[str]:
         for number, (one, other) in enumerate(zip(before, after, strict=True)):
             yield from differences(one, other, f"{place}[{number}]")
     elif before != after:
-        yield f"{place}: {before!r} became {after!r}"
+        yield f"{place}: {before!r:.200} became {after!r:.200}"
 
 
 def main(argv: list[str]) -> int:
