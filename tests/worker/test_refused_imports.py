@@ -25,7 +25,9 @@ def test_the_language_is_named(path, monkeypatch: pytest.MonkeyPatch):
 
 def test_the_languages_to_use_are_listed(path):
     refused_imports.install()
-    with pytest.raises(ImportError, match=r"Write kernels in CUDA C\+\+, .*Triton or numba CUDA\.$"):
+    with pytest.raises(
+        ImportError, match=r"Write kernels in CUDA C\+\+, .*Triton or numba CUDA\.$"
+    ):
         importlib.import_module("cutlass")
 
 
