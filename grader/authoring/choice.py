@@ -46,8 +46,8 @@ def choose(exercises: Sequence[Exercise], since: str | None, most: int | None, d
 def changed(root: Path, since: str) -> set[str] | None:
     """Return the names of exercises with a file that differs from where `since` branched off.
 
-    Files that are not committed count, and TEXTS do not. Returns None where there is no git, no history, no such
-    commit, or no common ancestor, as in a shallow clone.
+    Files that are not committed count, and TEXTS do not. Returns None where there is no git, no
+    history, no such commit, or no common ancestor, as in a shallow clone.
     """
     commit = commits.commit_of(root, since)
     base = commit and commits.common_ancestor(root, commit)

@@ -49,9 +49,11 @@ from .exercise import Mistake as Mistake
 from .exercise import Spec as Spec
 from .faults import MOST_FRAMES as MOST_FRAMES
 from .faults import Fault as Fault
+from .files import HALF as HALF
 from .files import cannot_write as cannot_write
 from .files import create_file as create_file
 from .files import fill_folder as fill_folder
+from .files import remove_half_files as remove_half_files
 from .files import replacing_folder as replacing_folder
 from .files import save_file as save_file
 from .files import staged_files as staged_files

@@ -19,6 +19,7 @@ from typing import TypeVar
 from grader.model.errors import UsageError
 
 Name = TypeVar("Name", str, Path)
+HALF = ".grader-"  # the names of files that are not whole yet begin so
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of <fcntl.h> and <linux/fs.h>
 
 
@@ -33,7 +34,7 @@ def write_file(path: Path, content: bytes | str, mode: int | None = None) -> Non
         path.write_bytes(data)
         return
     # A short name of its own: one that is built on the file's may become too long.
-    beside = path.with_name(f".grader-{secrets.token_hex(8)}")
+    beside = path.with_name(f"{HALF}{secrets.token_hex(8)}")
     try:
         create_file(beside, data, 0o666 if mode is None else mode)
         if mode is None and path.is_file() and not path.is_symlink():
@@ -43,6 +44,13 @@ def write_file(path: Path, content: bytes | str, mode: int | None = None) -> Non
         with suppress(OSError):
             beside.unlink()
         raise
+
+
+def remove_half_files(folder: Path) -> None:
+    """Remove what writers left in a folder that were killed. Nobody may be writing there."""
+    for path in folder.glob(f"{HALF}*"):
+        with suppress(OSError):
+            path.unlink()
 
 
 def save_file(path: Path, content: bytes | str, mode: int | None = None) -> None:
@@ -77,7 +85,7 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
     """
     folder = folder.resolve()
     with tempfile.TemporaryDirectory(
-        prefix=".grader-", dir=folder.parent, ignore_cleanup_errors=True
+        prefix=HALF, dir=folder.parent, ignore_cleanup_errors=True
     ) as beside:
         new = Path(beside, "new")
         new.mkdir()

@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from grader.classroom.batch.units import Unit
 from grader.model import (
+    HALF,
     Attempt,
     CannotGrade,
     ClassRun,
@@ -36,6 +37,7 @@ from grader.model import (
     class_json,
     parse_class,
     parse_result,
+    remove_half_files,
     result_json,
     stamp,
     texts,
@@ -82,7 +84,8 @@ class Store:
             raise UsageError(f"{self.folder} is no folder.", "Name a folder for the results.")
         before = self.earlier()
         if before is None:
-            foreign = sorted({one.name for one in self.folder.iterdir()} - _OWN)
+            names = {one.name for one in self.folder.iterdir()} - _OWN
+            foreign = sorted(name for name in names if not name.startswith(HALF))
             if foreign:
                 raise UsageError(
                     f"{self.folder} holds something else, such as {texts.quoted(foreign[0])}.",
@@ -120,6 +123,8 @@ class Store:
                 "Wait until it is done, or stop it; then go on with --resume.",
             ) from None
         try:
+            for name in ("", RESULTS, ATTEMPTS, LOGS):
+                remove_half_files(self.folder / name)
             yield
         finally:
             os.close(lock)

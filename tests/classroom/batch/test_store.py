@@ -106,6 +106,19 @@ def test_a_new_folder_and_a_run_to_resume_fit(store: Store, tmp_path: Path):
     store.require_fitting("small", resume=True)
 
 
+def test_what_a_killed_run_left_half_written_is_removed(tmp_path: Path):
+    """Also where it was killed before it had written its first record."""
+    folder = tmp_path / "out"
+    halves = [folder / name / ".grader-3e711a4d" for name in ("", "results", "attempts", "logs")]
+    for half in halves:
+        half.parent.mkdir(parents=True, exist_ok=True)
+        half.write_text('{"parts')
+    one = Store(folder)
+    one.require_fitting("small", resume=True)
+    with one.open():
+        assert not any(half.exists() for half in halves)
+
+
 def test_two_runs_at_once_are_refused(store: Store, snapshot):
     code = (
         "import sys; from pathlib import Path; from grader.classroom.batch.store import Store\n"
