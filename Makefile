@@ -13,6 +13,7 @@
 #   make verify                                  every exercise against right and wrong kernels
 #   make verify MUTANTS=all                      and against every small change to its solution
 #   make verify CHANGED_SINCE=origin/main        only what changed since then, and a sample of the rest
+#   make verify CHANGED_SINCE=… SAMPLE=3         of so many exercises
 #   make redteam                                 all that attacks the judge, and all it must not reject:
 #     redteam-cheats, redteam-mutants            every cheat; every mutant
 #     redteam-honest SEEDS=44                    every correct kernel with 44 seeds
@@ -27,6 +28,7 @@ KERNEL ?=
 DEVICE ?= auto
 MUTANTS ?= 6
 CHANGED_SINCE ?=
+SAMPLE ?=
 SEEDS ?= 1
 FUZZ_MINUTES ?= 10
 
@@ -99,6 +101,7 @@ $(VENV)/.ready-site: $(READY)
 
 verify: $(READY)
 	$(VENV)/bin/grader verify $(if $(CHANGED_SINCE),--changed-since '$(CHANGED_SINCE)',--all) \
+		$(if $(SAMPLE),--sample $(SAMPLE)) \
 		--device $(DEVICE) --mutants $(MUTANTS)
 
 redteam: redteam-cheats redteam-mutants redteam-honest redteam-fuzz
