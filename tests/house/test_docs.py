@@ -125,7 +125,7 @@ def test_what_sets_up_is_sound(line: str):
 def test_ci_runs_the_test_command_of_readme():
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     ci = [line.strip() for line in lines]
-    assert {"make lint", "make test", "make verify MUTANTS=1"} <= set(ci)
+    assert {"make lint", "make test", "make verify MUTANTS=1 SAMPLE=3"} <= set(ci)
     assert run(ROOT, "bash -n .ci/run").returncode == 0
 
 
@@ -139,6 +139,10 @@ def test_ci_runs_the_test_command_of_readme():
         ),
         ("make verify DEVICE=cpu", "grader verify --all --device cpu"),
         ("make verify CHANGED_SINCE=main", "grader verify --changed-since 'main' --device auto"),
+        (
+            "make verify CHANGED_SINCE=main SAMPLE=3",
+            "--changed-since 'main' --sample 3 --device auto",
+        ),
         ("make redteam-mutants", "bench/mutants.py --out bench/results/mutants_cpu.json"),
         ("make setup EXTRAS=dev,gpu PYTHON=python3.12", "-e '.[dev,gpu]'"),
         ("make test", "python -m pytest"),
