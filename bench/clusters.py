@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-VISIBLE = "CUDA_VISIBLE_DEVICES"
+from grader.machine import nvml
+
 Process = subprocess.Popen[bytes]
 Workers = Mapping[str, Sequence[Process]]
 
@@ -46,7 +47,7 @@ def own_cluster(gpus: Sequence[str], each: int = 4) -> Iterator[tuple[str, Proce
 def started(what: str, *arguments: str, gpu: str = "") -> Process:
     return subprocess.Popen(
         [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments, "--no-dashboard"],
-        env=os.environ | ({VISIBLE: gpu} if gpu else {}),
+        env=os.environ | ({nvml.VISIBLE: gpu} if gpu else {}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

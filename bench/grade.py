@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 import classes
-from clusters import VISIBLE, own_cluster
+from clusters import own_cluster
 from host import machine
 
 from grader.course import Exercise, catalog
@@ -180,7 +180,7 @@ def on_gpus(chosen: argparse.Namespace, walls: Sequence[str]) -> dict[str, Any]:
     exercises = found(chosen.exercises or GPU_EXERCISES)
     names = ",".join(one.name for one in exercises)
     for run in chosen.runs:
-        visible = {VISIBLE: ",".join(card.uuid for card in cards[: run.gpus])}
+        visible = {nvml.VISIBLE: ",".join(card.uuid for card in cards[: run.gpus])}
         jobs = ["--jobs", str(LANES * run.gpus)]
         with made(run.students, exercises, getattr(classes, run.kernel)) as folder:
             limit_s = chosen.limit

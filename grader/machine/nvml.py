@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+VISIBLE = "CUDA_VISIBLE_DEVICES"  # the variable that names the GPUs which a process may use
+
 # nvml.h, nvmlClocksEventReason*: reasons for a clock below the requested one. An idle GPU, and a
 # clock that somebody set, are not slowdowns.
 SLOWDOWNS = {
@@ -118,7 +120,7 @@ def cards() -> tuple[Card, ...]:
 
 
 def visible(named: str | None) -> list[Card]:
-    """Return the cards that a value of CUDA_VISIBLE_DEVICES leaves, in its order; None: all."""
+    """Return the cards that a value of VISIBLE leaves, in its order; None: all."""
     every = list(cards())
     if named is None:
         return every

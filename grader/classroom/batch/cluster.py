@@ -177,7 +177,7 @@ def read(file: Path) -> tuple[str, int, dict[str, Any]]:
 
 
 def workers_here(device: str) -> int:
-    gpus = [] if device == "cpu" else nvml.visible(os.environ.get("CUDA_VISIBLE_DEVICES"))
+    gpus = [] if device == "cpu" else nvml.visible(os.environ.get(nvml.VISIBLE))
     cores = len(os.sched_getaffinity(0))  # a job of a cluster may use some of the machine's
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return worker_count(cores, memory, len(gpus))

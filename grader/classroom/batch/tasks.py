@@ -24,9 +24,8 @@ from grader.machine import nvml
 from grader.model import GraderError, Result, parse_result, result_json
 
 LONGEST_LOG = 8000  # characters of what a judge printed
-VISIBLE = "CUDA_VISIBLE_DEVICES"
 # Of this process as it was started: later each job names the lane's own GPU in this variable.
-_visible = os.environ.get(VISIBLE)
+_visible = os.environ.get(nvml.VISIBLE)
 _turn = threading.Lock()
 
 
@@ -101,7 +100,7 @@ def close() -> str:
 def _judge_of(gpu: str) -> _Judge:
     global _judge
     if gpu:
-        os.environ[VISIBLE] = gpu  # a warm judge with another one ends
+        os.environ[nvml.VISIBLE] = gpu  # a warm judge with another one ends
     if _judge is None:
         _judge = _Judge()
     return _judge

@@ -79,7 +79,7 @@ def test_on_a_gpu_both_parts_say_what_check_says(name: str):
         pytest.skip("there is no GPU here")
     exercise = catalog.find(Path(__file__).parents[3], "01_vector_add")
     kernel = exercise.answers / name
-    before, card = os.environ.get(tasks.VISIBLE), nvml.cards()[0]
+    before, card = os.environ.get(nvml.VISIBLE), nvml.cards()[0]
     try:
         said = graded(exercise, kernel, "first", gpu=card.uuid)
         if said["measure"]:
@@ -88,7 +88,7 @@ def test_on_a_gpu_both_parts_say_what_check_says(name: str):
     finally:
         tasks.close()
         if before is None:
-            os.environ.pop(tasks.VISIBLE, None)
+            os.environ.pop(nvml.VISIBLE, None)
     result = parse_result(json.dumps(said["result"]))
     options = Options(seed=7, device="cuda")
     (checked,) = check.run([Request(exercise, kernel, options)], lambda text: None)
