@@ -20,6 +20,7 @@ from grader.course import History, Standing, progress
 from grader.model import (
     Result,
     percent,
+    utc,
 )
 from grader.model.verdict import first_problem
 from grader.reports.advice import next_step
@@ -37,7 +38,7 @@ from grader.reports.report_plots import history_plot, in_bytes, share_of
 from grader.reports.solution_facts import where_and_when
 from grader.reports.solution_pages import inline
 from grader.reports.terminal import word_of
-from grader.reports.webpage import Own, file, minute, page_templates
+from grader.reports.webpage import Own, file, page_templates
 from grader.speed import rates_of
 
 
@@ -163,7 +164,7 @@ def _attempts(results: Sequence[Result]) -> list[dict[str, Any]]:
         share = share_of(one)
         rows.append(
             {
-                "when": minute(one.started_at),
+                "when": utc(one.started_at).strftime("%Y-%m-%d %H:%M"),
                 "word": word_of(one.status).lower(),
                 "colour": colour_of(one.status),
                 "points": f"{one.points} of {one.max_points}",
