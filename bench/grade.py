@@ -181,11 +181,11 @@ def on_gpus(chosen: argparse.Namespace, walls: Sequence[str]) -> dict[str, Any]:
     names = ",".join(one.name for one in exercises)
     for run in chosen.runs:
         visible = {nvml.VISIBLE: ",".join(card.uuid for card in cards[: run.gpus])}
-        jobs = ["--jobs", str(LANES * run.gpus)]
+        jobs = ["--jobs", str(chosen.lanes * run.gpus)]
         with made(run.students, exercises, getattr(classes, run.kernel)) as folder:
             limit_s = chosen.limit
             one = grade(folder, *walls, *jobs, "--exercises", names, limit_s=limit_s, **visible)
-        record["runs"].append(asdict(run) | one)
+        record["runs"].append(asdict(run) | {"lanes": chosen.lanes} | one)
         keep(chosen.out, record)
     if chosen.alone:
         record["alone"] = {one.name: alone(one, chosen.alone, not walls) for one in exercises}
@@ -269,6 +269,7 @@ def main() -> int:
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--runs", type=GpuRun.read, nargs="*", default=GPU_RUNS)
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds of a run, on GPUs")
+    parser.add_argument("--lanes", type=int, default=LANES, help="workers of each GPU")
     parser.add_argument("--alone", type=int, default=3, help="checks of each solution alone")
     parser.add_argument(
         "--vanish", type=int, default=0, help="students of the run that loses a GPU"

@@ -13,8 +13,9 @@ MIB = 1 << 20
 FIXED_ALLOWANCE = 512 * MIB
 # A kernel may hold this much more while it is timed than in the memory step.
 SLACK = 128 * MIB
-# For the judge's own work. With two, one of 40 measurements of 01 on an H100 ran out of memory; no
-# class run on a GPU has used three yet.
+# For the judge's own work. When torch cut small tensors from them, which it no longer does
+# (judge_process), one of 40 measurements of 01 on an H100 ran out of memory with two, 7 of 47 with
+# three.
 PIECES = 3
 
 
@@ -38,8 +39,7 @@ def available() -> int:
 def reserve_for_judge(piece_bytes: int) -> None:
     """Reserve PIECES more pieces of memory than torch has by now, for the judge's own work.
 
-    The same work may need more memory the second time: torch cuts a small tensor from a large
-    piece, and while that tensor lives, takes a new piece for the next large one.
+    The same work may need a little more memory the second time.
     """
     enough, taken = torch.cuda.memory_reserved() + PIECES * piece_bytes, []
     while torch.cuda.memory_reserved() < enough:

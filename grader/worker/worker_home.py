@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grader
+from grader.worker.gpu_nodes import gpu_nodes
 
 # Read before any namespace is made: in one without user numbers, everybody is nobody.
 USER = os.getuid()
@@ -67,7 +68,7 @@ def _users_folders() -> Iterator[Path]:
 
 
 def gpu_devices() -> Iterator[Path]:
-    yield from Path("/dev").glob("nvidia*")
+    yield from gpu_nodes()
     yield from (Path("/dev/dri"), Path("/dev/dxg"), Path("/dev/shm"))
 
 

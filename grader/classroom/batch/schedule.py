@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 MOST_TRIES = 3  # of one unit, ended by faults of machines
-ROUND = 4  # first parts for each lane of a GPU, before what they left is measured
+ROUND = 48  # first parts on a GPU, before what they left is measured
 
 
 class Part(StrEnum):
@@ -165,7 +165,7 @@ class Schedule:
         if not gpu.waiting and not self._works_on(lanes):
             gpu.begun = 0  # a new round
         for lane in lanes:
-            if lane.name not in self._working and gpu.begun < self._round * len(lanes):
+            if lane.name not in self._working and gpu.begun < self._round:
                 for job in self._begin(lane, Part.FIRST):
                     gpu.begun += 1
                     gpu.warm.add(lane.name)
