@@ -29,6 +29,8 @@ from .error_limits import limits as limits
 from .evidence import Evidence as Evidence
 from .evidence import Witness as Witness
 from .expected import Expected as Expected
+from .held_by_torch import HeldByTorch as HeldByTorch
+from .held_by_torch import held_by_torch as held_by_torch
 from .inputs import CaseDraw as CaseDraw
 from .inputs import LargeDraw as LargeDraw
 from .inputs import NumberDraw as NumberDraw

@@ -14,7 +14,7 @@ from grader.correctness import expect, first_mismatch, numbers_of, reseeded
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.trials import failure_from, trusted, with_case
-from grader.model import Case, Failure, Outcome
+from grader.model import Case, Failure, HeldSeries, Outcome
 from grader.sandbox import KernelFailure, NotSimulated
 
 # Faults of the kernel itself, which a GPU may hide by luck and a simulator always finds, and
@@ -27,7 +27,7 @@ CERTAIN = (
 
 @dataclass(frozen=True)
 class Counted:
-    """`counts` are `sandbox.Counts`; `peak` is the most bytes that the file held."""
+    """`counts`, `peak` and `held` are those of `sandbox.Counts`."""
 
     case: Case
     inputs: Mapping[str, Tensor | float]
@@ -35,6 +35,7 @@ class Counted:
     unwritten: Mapping[str, Tensor]
     counts: Mapping[str, int]
     peak: int
+    held: HeldSeries
 
 
 class FailedInSimulation(Finding):
@@ -86,7 +87,7 @@ def count_case(grading: Grading, case: Case) -> Counted:
     )
     outputs, counts = kernel.count(inputs, *first)
     unwritten = kernel.unwritten(outputs)
-    return Counted(case, inputs, outputs, unwritten, counts.counts, counts.peak)
+    return Counted(case, inputs, outputs, unwritten, counts.counts, counts.peak, counts.held)
 
 
 def wrong_answer(grading: Grading, one: Counted) -> Failure | None:

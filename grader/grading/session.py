@@ -156,6 +156,10 @@ class Grading:
         found: T = self._done[work]
         return found
 
+    def done(self, work: Callable[[Grading], T]) -> T | None:
+        """Return the result of the work where `once` has it, else None."""
+        return self._done.get(work)
+
     def forget(self, *works: Callable[[Grading], object]) -> None:
         """Have `once` do this work again."""
         for work in works:

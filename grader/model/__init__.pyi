@@ -58,6 +58,10 @@ from .files import replacing_folder as replacing_folder
 from .files import save_file as save_file
 from .files import staged_files as staged_files
 from .files import write_file as write_file
+from .held_series import MOST_POINTS as MOST_POINTS
+from .held_series import HeldSeries as HeldSeries
+from .held_series import between as between
+from .holdings import Holdings as Holdings
 from .instructions import Instructions as Instructions
 from .messages import MOST_CODE as MOST_CODE
 from .messages import MOST_KERNELS as MOST_KERNELS
@@ -96,6 +100,7 @@ from .results import EntryResult as EntryResult
 from .results import Environment as Environment
 from .results import Failure as Failure
 from .results import Frame as Frame
+from .results import HeldOverCall as HeldOverCall
 from .results import Kernel as Kernel
 from .results import MeasuredTraffic as MeasuredTraffic
 from .results import Memory as Memory

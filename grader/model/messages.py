@@ -17,6 +17,7 @@ from typing import Any
 from grader.model import wire
 from grader.model.channel import WireError
 from grader.model.faults import Fault, read_fault
+from grader.model.held_series import HeldSeries, read_held_series
 from grader.model.sightings import Sightings, read_sightings
 from grader.model.traced import Traced, read_traced
 from grader.model.traced_lanes import TracedLanes, read_traced_lanes
@@ -111,17 +112,19 @@ class WithoutKernels:
 class Reply:
     """A worker's reply to the message numbered `seq`. An acknowledgement is only a hint.
 
-    `peak` is the most bytes that the kernel file held beside the arena, in simulation. `seconds`
-    are those of each call of the last batch by the worker's own clock, where it has one. `walls`
-    maps each wall that was tested, before a kernel file was read, to whether it holds. `traced`,
-    `without_kernels`, `recording` and `kernels` are there where the judge asked for them,
-    `unlisted` is the number of further kernels.
+    `peak` is the most bytes that the kernel file held beside the arena, in simulation, and `held`
+    what it held over this call, which is drawn and decides nothing. `seconds` are those of each
+    call of the last batch by the worker's own clock, where it has one. `walls` maps each wall that
+    was tested, before a kernel file was read, to whether it holds. `traced`, `without_kernels`,
+    `recording` and `kernels` are there where the judge asked for them, `unlisted` is the number of
+    further kernels.
     """
 
     seq: int
     fault: Fault | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     peak: int | None = None
+    held: HeldSeries | None = None
     seconds: tuple[float, ...] = ()
     launched: tuple[Launched, ...] = ()
     walls: Mapping[str, bool] = field(default_factory=dict)
@@ -145,6 +148,7 @@ class Reply:
                 fault=None if fault is None else read_fault(fault),
                 counts=_counts(message.get("counts", {})),
                 peak=None if message.get("peak") is None else wire.total(message["peak"]),
+                held=None if message.get("held") is None else read_held_series(message["held"]),
                 seconds=tuple(map(_duration, list(message.get("seconds", ()))[:MOST_TIMES])),
                 launched=tuple(map(_launched, list(message.get("launched", ()))[:MOST_KERNELS])),
                 walls={wire.text(k): v is True for k, v in dict(message.get("walls", {})).items()},

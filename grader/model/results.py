@@ -170,6 +170,26 @@ class Speed(Record):
     )
 
 
+class HeldOverCall(Record):
+    """Bytes held over one call that was counted in simulation, beside those of torch's own call.
+
+    The page draws it; no verdict depends on it. A point is the number of a change, which is an
+    allocation or a release, and the bytes held after it. Number 0 is the start of the call.
+    """
+
+    case: str
+    kernel: tuple[tuple[int, int], ...] = Field(
+        default=(), description="beyond the arguments, by the kernel's own process; empty: missing"
+    )
+    torch: tuple[tuple[int, int], ...] = Field(
+        default=(), description="beyond the inputs, by the spec's reference; empty: missing"
+    )
+    torch_outputs: int = Field(
+        default=0, description="bytes of the outputs in `torch`, which the kernel is given"
+    )
+    missing: str = Field(default="", description="why a series is missing; empty: none is")
+
+
 class Memory(Record):
     """Memory that one call held beyond its arguments."""
 
@@ -182,6 +202,9 @@ class Memory(Record):
     simulated: bool
     held_bytes: int | None = Field(
         default=None, description="on a GPU: all that the call held, with code and streams"
+    )
+    over_call: HeldOverCall | None = Field(
+        default=None, description="null where no call was counted in simulation"
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from grader.model import (
     CannotGrade,
     Failure,
     Frame,
+    HeldSeries,
     Origin,
     Sightings,
     Specialisation,
@@ -62,11 +63,13 @@ class Counts:
 
     `counts` has `reads.x`, `writes.out` and so on, in elements; and for an entry with `threads`
     `counts.transactions` and so on (`grader.model.exercise.COUNTS`). `peak` is the most bytes held
-    beside the arena since the file was loaded.
+    beside the arena since the file was loaded, and `held` what was held over the call: the worker's
+    word, which no figure of the grader's contradicts.
     """
 
     counts: Mapping[str, int]
     peak: int
+    held: HeldSeries = field(default_factory=lambda: HeldSeries(missing="nothing was watched"))
 
 
 class Executor(Protocol):

@@ -31,6 +31,7 @@ from grader.model import (
     WireError,
     WithoutKernels,
     barred,
+    between,
     printable,
 )
 from grader.sandbox import cancellation, failures
@@ -235,8 +236,10 @@ class WorkerLink:
         if reply.peak is None:
             raise GraderError("The worker did not count the memory that the kernel file holds.")
         if seen is None:
-            return Counts(reply.counts, reply.peak)
-        return Counts(_added(seen.counts, reply.counts), max(reply.peak, seen.held))
+            return Counts(reply.counts, reply.peak, between(reply.held, 0, reply.peak))
+        peak = max(reply.peak, seen.held)
+        held = between(reply.held, seen.held, peak)
+        return Counts(_added(seen.counts, reply.counts), peak, held)
 
     def trace(self, call: Call) -> tuple[Traced, Failure | None]:
         self._make_ready()

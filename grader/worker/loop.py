@@ -318,7 +318,7 @@ class Worker:
         return {"seconds": tuple(a.elapsed_time(b) / 1e3 for a, b in pairwise(marks))}
 
     def _count(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the entry once; report reads, writes, and the file's allocations so far.
+        """Call the entry once; report reads, writes, and the file's allocations so far and in it.
 
         With `threads`, also report the work of single threads and warps.
         """
@@ -326,6 +326,8 @@ class Worker:
         call = message["call"]
         arguments = self._arguments(call)
         self._kernels.before_call(_refs(call))
+        allocations = self._kernels.allocations
+        allocations.begin()
         logging = self._kernels.logging() if message["threads"] else nullcontext()
         with (
             self._kernels.watching(),
@@ -337,7 +339,7 @@ class Worker:
         counts = ledger.facts()
         if log is not None:
             counts |= log.counts(self._file)
-        return {"counts": counts, "peak": self._kernels.allocations.peak}
+        return {"counts": counts, "peak": allocations.peak, "held": allocations.over_call()}
 
     def _trace(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the entry once; report each thread's work, and the fault if there was one."""

@@ -23,9 +23,10 @@ from grader.correctness import reseeded
 from grader.grading import counting
 from grader.grading.session import Grading
 from grader.grading.step import Finding
+from grader.grading.steps.memory.over_call import over_call
 from grader.grading.trials import with_case
 from grader.machine import gpu_lock
-from grader.model import Case, Failure, Launched, Memory, Outcome
+from grader.model import Case, Failure, HeldOverCall, Launched, Memory, Outcome
 from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.speed import (
     FIXED_ALLOWANCE,
@@ -80,7 +81,7 @@ def _simulated(grading: Grading) -> Finding:
     if one.peak <= most:
         most = max(most, largest_bytes(spec, nominal) // COPY_PART)
     beyond = f"beyond {NOMINAL >> 30} GiB of arguments"
-    return _finding(nominal, peak, most, beyond)
+    return _finding(nominal, peak, most, beyond, over_call=over_call(grading.spec, one))
 
 
 def _counted(grading: Grading, case: Case) -> counting.Counted | Finding:
@@ -111,7 +112,12 @@ def _measured(grading: Grading) -> Finding:
     beyond = "growing with its arguments"
     if peak > growing_bytes(half, whole):
         beyond = f"beyond its arguments and a fixed {_mib(allowance)}"
-    found = _finding(case, peak, spec.memory_budget(case) + GRANULARITY, beyond, whole)
+    most = spec.memory_budget(case) + GRANULARITY
+    # What the GPU held over time is not known. The steps before simulated a small call, if they
+    # could.
+    one = grading.done(counting.count)
+    held = None if one is None else over_call(spec, one)
+    found = _finding(case, peak, most, beyond, whole, held)
     now = gpu_lock.others()
     cause = gpu_lock.describe_others(others or now)
     # What others took would count against the kernel, and what they gave back would hide its own.
@@ -176,7 +182,14 @@ def _stack(launched: Sequence[Launched]) -> int:
     return threads * min(MOST_STACK, max(spills, default=0))
 
 
-def _finding(case: Case, peak: int, most: int, beyond: str, whole: int | None = None) -> Finding:
+def _finding(
+    case: Case,
+    peak: int,
+    most: int,
+    beyond: str,
+    whole: int | None = None,
+    over_call: HeldOverCall | None = None,
+) -> Finding:
     """`whole` is what was held in all, where that was measured."""
     found = Memory(
         case=case.headline,
@@ -184,6 +197,7 @@ def _finding(case: Case, peak: int, most: int, beyond: str, whole: int | None = 
         most_bytes=most,
         simulated=whole is None,
         held_bytes=whole,
+        over_call=over_call,
     )
     held = f"{_mib(peak)} {beyond}"
     summary = f"{case.headline}: {held}"
