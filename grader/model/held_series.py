@@ -93,9 +93,9 @@ def _points(value: Any) -> tuple[Point, ...]:
 def between(series: HeldSeries | None, least: int, most: int) -> HeldSeries:
     """Return the series, or why it is missing: its peak is not from `least` to `most` bytes."""
     if series is None:
-        return HeldSeries(missing="the kernel's process sent none")
+        return HeldSeries(missing="the kernel's process sent no series")
     if series.missing or least <= series.peak <= most:
         return series
     counted = f"at least {least:,}" if series.peak < least else f"at most {most:,}"
-    reason = f"its peak is {series.peak:,} bytes, and the grader counted {counted}"
-    return HeldSeries(missing=reason)
+    peak = f"the series of the kernel's process has a peak of {series.peak:,} bytes"
+    return HeldSeries(missing=f"{peak}, and the step counted {counted}")

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.model import Outcome, Speed, Step
-
-BY_THE_MOST = (
-    "No memory over time: a result has the most that a call held beyond its arguments. Of a call "
-    "counted in simulation no times are known, on a GPU the least free memory alone is kept, and "
-    "torch's own call is not watched."
-)
+from grader.model import Memory, Outcome, Speed, Step
 
 
 def absences(steps: Sequence[Step], roofline: bool) -> list[str]:
@@ -23,10 +17,8 @@ def absences(steps: Sequence[Step], roofline: bool) -> list[str]:
     found += _of_speed(speed, roofline) if speed else []
     if not any(step.traffic or step.measured for step in steps):
         found.append(_unmeasured(steps, "traffic", "No traffic"))
-    if any(step.memory for step in steps):
-        found.append(BY_THE_MOST)
-    else:
-        found.append(_unmeasured(steps, "memory", "No memory"))
+    memory = next((step.memory for step in steps if step.memory), None)
+    found += _of_memory(memory) if memory else [_unmeasured(steps, "memory", "No memory")]
     if not any(step.compiled for step in steps) and not (speed and speed.resources):
         found.append(_unmeasured(steps, "compile", "No registers or occupancy"))
     return found
@@ -45,6 +37,13 @@ def _of_speed(speed: Speed, roofline: bool) -> list[str]:
             "result does not have both."
         )
     return found
+
+
+def _of_memory(memory: Memory) -> list[str]:
+    what = "No memory over one call"
+    if memory.over_call is None:
+        return [f"{what}: it comes from a call counted in simulation, and this result has none."]
+    return [f"{what}: {memory.over_call.missing}."] if memory.over_call.missing else []
 
 
 def _unmeasured(steps: Sequence[Step], name: str, what: str) -> str:

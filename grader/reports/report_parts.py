@@ -23,7 +23,13 @@ from grader.model import (
 from grader.model.verdict import first_problem
 from grader.reports.numbers import number_rows
 from grader.reports.report_absent import absences
-from grader.reports.report_plots import in_bytes, memory_plot, memory_roof_plot, sizes_plot
+from grader.reports.report_plots import (
+    in_bytes,
+    memory_plot,
+    memory_roof_plot,
+    over_call_plot,
+    sizes_plot,
+)
 from grader.reports.result_plots import plots
 from grader.reports.small_plots import Plot
 from grader.reports.step_rows import MARKS, MOST_FRAMES, frame_words
@@ -126,7 +132,9 @@ def _pictures(steps: Sequence[Step], operations: Callable[[str], int | None]) ->
     if points and not any(one.name == "roofline" for one in made):
         made.append(memory_roof_plot(points))
     memory = next((step.memory for step in steps if step.memory), None)
-    return made + ([memory_plot(memory)] if memory else [])
+    made += [memory_plot(memory)] if memory else []
+    held = memory.over_call if memory else None
+    return made + ([over_call_plot(held)] if held and held.kernel and held.torch else [])
 
 
 def _resources(steps: Sequence[Step]) -> list[tuple[str, ...]]:

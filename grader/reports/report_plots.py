@@ -7,17 +7,19 @@ from collections.abc import Sequence
 
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from grader.model import Memory, Result, Speed, Status, percent
+from grader.model import HeldOverCall, Memory, Result, Speed, Status, percent
 from grader.reports.small_plots import (
     BLUE,
     INK,
     LINE,
     ORANGE,
     PAPER,
+    SOFT,
     TRACK,
     Plot,
     drawn,
     finished,
+    halves,
     label_rows,
 )
 from grader.speed import held_to
@@ -92,6 +94,38 @@ def memory_plot(memory: Memory) -> Plot:
     axes.set_xticks([0, 1.0], ["0", "allowed"])
     alt = f"Memory beyond the arguments at {memory.case}: {held}."
     return finished("memory", "Memory beyond the arguments", figure, alt)
+
+
+def over_call_plot(held: HeldOverCall) -> Plot:
+    """Draw the bytes held after each allocation and release, by the kernel and by torch."""
+    figure, left, right = halves(4)
+    most = [max(bytes_ for _, bytes_ in points) for points in (held.kernel, held.torch)]
+    unit = 1024 ** min(3, (max(*most, 1).bit_length() - 1) // 10)
+    for axes, points, colour in ((left, held.kernel, BLUE), (right, held.torch, ORANGE)):
+        end = points[-1][0] + 1
+        numbers = [*(number for number, _ in points), end]
+        heights = [bytes_ / unit for _, bytes_ in (*points, points[-1])]
+        axes.fill_between(numbers, heights, step="post", color=TRACK)
+        axes.step(numbers, heights, where="post", color=colour, linewidth=1.8)
+        axes.set_xlim(0, end)
+        axes.set_ylim(-0.04 * max(*most, 1) / unit, 1.06 * max(*most, 1) / unit)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
+        axes.yaxis.set_major_formatter("{x:g}")
+    outputs = held.torch_outputs / unit
+    right.plot([0, held.torch[-1][0] + 1], [outputs, outputs], color=INK, linestyle=(0, (3, 2)))
+    for axes, whose, peak in ((left, "the kernel", most[0]), (right, "torch", most[1])):
+        axes.set_title(f"{whose}\nat most {in_bytes(peak)}", color=INK, fontsize=10.5)
+    left.set_ylabel(in_bytes(unit).removeprefix("1 "), color=INK)
+    figure.supxlabel(
+        "allocations and releases, in order; dashed: outputs", color=SOFT, fontsize=10.5
+    )
+    alt = (
+        f"Bytes held over one call, {held.case}, after each allocation and release. The kernel: at "
+        f"most {in_bytes(most[0])} beyond its arguments, {held.kernel[-1][0]:,} changes. Torch: at "
+        f"most {in_bytes(most[1])} beyond its inputs, {in_bytes(held.torch_outputs)} of it "
+        f"outputs, {held.torch[-1][0]:,} changes."
+    )
+    return finished("over_call", f"Memory over one call, {held.case}", figure, alt)
 
 
 def history_plot(results: Sequence[Result]) -> Plot:

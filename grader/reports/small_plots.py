@@ -55,16 +55,28 @@ class Plot:
 
 def drawn(rows: int) -> tuple[Figure, Axes]:
     """Return a figure that is so many rows high, to draw on."""
+    figure, (axes,) = _figure(rows, 1)
+    return figure, axes
+
+
+def halves(rows: int) -> tuple[Figure, Axes, Axes]:
+    """Return a figure that is so many rows high, with two halves of one vertical scale."""
+    figure, (left, right) = _figure(rows, 2)
+    return figure, left, right
+
+
+def _figure(rows: int, columns: int) -> tuple[Figure, list[Axes]]:
     with matplotlib.rc_context({"font.family": "sans-serif", "font.size": 10.5}):
         figure = Figure(figsize=(WIDTH, 0.75 + ROW * rows), layout="constrained", facecolor=PAPER)
-        axes = figure.subplots()
-    axes.set_facecolor(PAPER)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(LINE)
-    axes.tick_params(colors=SOFT, length=3)
-    axes.xaxis.label.set_color(SOFT)
-    return figure, axes
+        found = list(figure.subplots(1, columns, sharey=True, squeeze=False)[0])
+    for axes in found:
+        axes.set_facecolor(PAPER)
+        for side in ("top", "right", "left"):
+            axes.spines[side].set_visible(False)
+        axes.spines["bottom"].set_color(LINE)
+        axes.tick_params(colors=SOFT, length=3)
+        axes.xaxis.label.set_color(SOFT)
+    return figure, found
 
 
 def label_rows(axes: Axes, labels: Sequence[str]) -> None:
