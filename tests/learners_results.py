@@ -5,10 +5,22 @@ from __future__ import annotations
 from reported import PASSED, SPEED, of, step, timed, wrong
 
 from grader.model.outcomes import Outcome
-from grader.model.results import Compiled, Memory, Result, Roof
+from grader.model.results import Compiled, HeldOverCall, Memory, Result, Roof
 
 WRONG = wrong("out[3] is 1, and 2 is right", **of("02_row_sum", "Row sum"))
-MEMORY = Memory(case="1024 float32", peak_bytes=3 << 20, most_bytes=4 << 20, simulated=True)
+OVER_CALL = HeldOverCall(
+    case="8 float32",
+    kernel=((0, 0), (1, 64), (2, 0)),
+    torch=((0, 0), (1, 2048), (2, 4096), (3, 1024)),
+    torch_outputs=1024,
+)
+MEMORY = Memory(
+    case="1024 float32",
+    peak_bytes=3 << 20,
+    most_bytes=4 << 20,
+    simulated=True,
+    over_call=OVER_CALL,
+)
 COMPILED = Compiled(
     kernel="double_kernel",
     dtype="float32",

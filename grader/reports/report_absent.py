@@ -41,9 +41,12 @@ def _of_speed(speed: Speed, roofline: bool) -> list[str]:
 
 def _of_memory(memory: Memory) -> list[str]:
     what = "No memory over one call"
-    if memory.over_call is None:
+    held = memory.over_call
+    if held is None:
         return [f"{what}: it comes from a call counted in simulation, and this result has none."]
-    return [f"{what}: {memory.over_call.missing}."] if memory.over_call.missing else []
+    if held.kernel and held.torch:
+        return []
+    return [f"{what}: {held.missing or 'the result lacks a series'}."]
 
 
 def _unmeasured(steps: Sequence[Step], name: str, what: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
@@ -23,6 +24,9 @@ from grader.reports.small_plots import (
     label_rows,
 )
 from grader.speed import held_to
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def sizes_plot(speed: Speed) -> Plot:
@@ -99,33 +103,41 @@ def memory_plot(memory: Memory) -> Plot:
 def over_call_plot(held: HeldOverCall) -> Plot:
     """Draw the bytes held after each allocation and release, by the kernel and by torch."""
     figure, left, right = halves(4)
-    most = [max(bytes_ for _, bytes_ in points) for points in (held.kernel, held.torch)]
-    unit = 1024 ** min(3, (max(*most, 1).bit_length() - 1) // 10)
-    for axes, points, colour in ((left, held.kernel, BLUE), (right, held.torch, ORANGE)):
-        end = points[-1][0] + 1
-        numbers = [*(number for number, _ in points), end]
-        heights = [bytes_ / unit for _, bytes_ in (*points, points[-1])]
-        axes.fill_between(numbers, heights, step="post", color=TRACK)
-        axes.step(numbers, heights, where="post", color=colour, linewidth=1.8)
-        axes.set_xlim(0, end)
-        axes.set_ylim(-0.04 * max(*most, 1) / unit, 1.06 * max(*most, 1) / unit)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
-        axes.yaxis.set_major_formatter("{x:g}")
+    most = [max(size for _, size in points) for points in (held.kernel, held.torch)]
+    top = max(*most, 1)
+    unit = 1024 ** min(3, (top.bit_length() - 1) // 10)
+    _draw_held(left, held.kernel, unit, BLUE)
+    _draw_held(right, held.torch, unit, ORANGE)
     outputs = held.torch_outputs / unit
-    right.plot([0, held.torch[-1][0] + 1], [outputs, outputs], color=INK, linestyle=(0, (3, 2)))
+    right.plot(right.get_xlim(), [outputs, outputs], color=INK, linestyle=(0, (3, 2)))
     for axes, whose, peak in ((left, "the kernel", most[0]), (right, "torch", most[1])):
-        axes.set_title(f"{whose}\nat most {in_bytes(peak)}", color=INK, fontsize=10.5)
+        words = f"at most {in_bytes(peak)}" if peak else "nothing"
+        axes.set_title(f"{whose}\n{words}", color=INK, fontsize=10.5)
+    left.set_ylim(-0.04 * top / unit, 1.06 * top / unit)
     left.set_ylabel(in_bytes(unit).removeprefix("1 "), color=INK)
-    figure.supxlabel(
-        "allocations and releases, in order; dashed: outputs", color=SOFT, fontsize=10.5
-    )
+    right.tick_params(axis="y", length=0)
+    words = "allocations and releases, in order; dashed: torch's outputs"
+    figure.supxlabel(words, color=SOFT, fontsize=10.5)
     alt = (
         f"Bytes held over one call, {held.case}, after each allocation and release. The kernel: at "
         f"most {in_bytes(most[0])} beyond its arguments, {held.kernel[-1][0]:,} changes. Torch: at "
-        f"most {in_bytes(most[1])} beyond its inputs, {in_bytes(held.torch_outputs)} of it "
-        f"outputs, {held.torch[-1][0]:,} changes."
+        f"most {in_bytes(most[1])} beyond its inputs, {held.torch[-1][0]:,} changes; its outputs "
+        f"are {in_bytes(held.torch_outputs)}."
     )
     return finished("over_call", f"Memory over one call, {held.case}", figure, alt)
+
+
+def _draw_held(axes: Axes, points: Sequence[tuple[int, int]], unit: int, colour: str) -> None:
+    last, held = points[-1]
+    numbers = [*(number for number, _ in points), last + 1]
+    heights = [size / unit for _, size in (*points, (last, held))]
+    axes.fill_between(numbers, heights, step="post", color=TRACK)
+    axes.step(numbers, heights, where="post", color=colour, linewidth=1.8)
+    axes.set_xlim(0, last + 1)
+    ticks = MaxNLocator(nbins=3, integer=True).tick_values(0, last)
+    axes.set_xticks([tick for tick in ticks if 0 <= tick <= last])
+    axes.xaxis.set_major_formatter("{x:,g}")
+    axes.yaxis.set_major_formatter("{x:g}")
 
 
 def history_plot(results: Sequence[Result]) -> Plot:

@@ -90,6 +90,14 @@ def test_a_reply_of_another_form_is_refused(message: dict[str, object]):
         Reply.parse(message)
 
 
+@pytest.mark.parametrize("held", [3, [], {"points": [[0, -1]]}, {"points": [[0, 0]] * 300}])
+def test_a_reply_with_a_series_of_another_form_is_a_reply(held: object):
+    """It is drawn, and decides nothing."""
+    reply = Reply.parse({"seq": 1, "peak": 0, "held": held})
+    assert reply.held is not None
+    assert reply.held.points == ()
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from learners_results import COMPILED, MEMORY, WRONG, complete
+from learners_results import COMPILED, MEMORY, OVER_CALL, WRONG, complete
 from page_text import text
 from publications import H200
 from reported import PASSED, noisy, not_started, of, timed, wrong
@@ -12,8 +12,9 @@ from traces import missing_guard
 
 from grader.course import History, Standing
 from grader.model.outcomes import Outcome, Status
-from grader.model.results import EntryResult
+from grader.model.results import EntryResult, HeldOverCall
 from grader.reports.report import Row, course_page, page
+from grader.reports.report_plots import over_call_plot
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,58 @@ def test_a_page_says_why_there_is_no_speed(change: dict, sentence: str):
 def test_a_page_says_that_an_exercise_has_no_speed_to_grade():
     puzzle = PASSED.model_copy(update={"steps": PASSED.steps[:-1]})
     assert "No speed: this exercise does not grade it." in text(page(History((puzzle,))))
+
+
+def with_over_call(over: HeldOverCall | None) -> str:
+    """The page of a result whose memory has this series, as text on one line."""
+    memory = MEMORY.model_copy(update={"over_call": over})
+    steps = [
+        one.model_copy(update={"memory": memory}) if one.memory else one for one in complete().steps
+    ]
+    result = complete().model_copy(update={"steps": tuple(steps)})
+    return " ".join(text(page(History((result,)))).split())
+
+
+def test_a_page_draws_the_bytes_of_a_call_beside_torchs():
+    shown = with_over_call(OVER_CALL)
+    assert "Memory over one call, 8 float32" in shown
+    assert "The kernel: at most 64 B beyond its arguments, 2 changes." in shown
+    assert "Torch: at most 4 KiB beyond its inputs, 3 changes; its outputs are 1 KiB." in shown
+    assert "No memory over one call" not in shown
+
+
+def test_a_kernel_that_allocates_nothing_is_a_flat_line():
+    svg = over_call_plot(OVER_CALL.model_copy(update={"kernel": ((0, 0),)})).svg
+    assert "nothing" in svg
+    assert "at most 4 KiB" in svg
+    assert "allocations and releases, in order" in svg
+
+
+def test_a_call_that_holds_nothing_at_all_is_drawn():
+    nothing = HeldOverCall(case="8 float32", kernel=((0, 0),), torch=((0, 0),))
+    assert over_call_plot(nothing).svg.count("nothing") == 2
+
+
+@pytest.mark.parametrize(
+    ("over", "reason"),
+    [
+        (None, "it comes from a call counted in simulation, and this result has none."),
+        (
+            OVER_CALL.model_copy(update={"kernel": (), "missing": "the process sent no series"}),
+            "the process sent no series.",
+        ),
+        (
+            OVER_CALL.model_copy(update={"torch": (), "missing": "torch's own call failed"}),
+            "torch's own call failed.",
+        ),
+        (OVER_CALL.model_copy(update={"kernel": ()}), "the result lacks a series."),
+    ],
+    ids=["none", "of the kernel", "of torch", "no reason"],
+)
+def test_a_page_says_why_there_is_no_memory_over_a_call(over: HeldOverCall | None, reason: str):
+    shown = with_over_call(over)
+    assert f"No memory over one call: {reason}" in shown
+    assert "Memory over one call, 8 float32" not in shown
 
 
 def test_a_check_that_the_machine_disturbed_is_no_failure_of_the_kernel():

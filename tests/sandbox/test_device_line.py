@@ -22,6 +22,7 @@ from grader.model.base_spec import Limits
 from grader.model.channel import Channel
 from grader.model.errors import GraderError
 from grader.model.faults import Fault
+from grader.model.held_series import HeldSeries
 from grader.model.messages import DeviceReport, Origin, Reply, TensorRef, WithoutKernels
 from grader.sandbox.arena import HostArena
 from grader.sandbox.executor import KernelFailure, NotSimulated, TooManyOperations
@@ -220,6 +221,17 @@ def test_a_count_is_the_devices_with_the_workers_torch_operations(link_to: LinkT
     assert counts.counts == {"reads.x": 103, "writes.out": 4, "counts.programs": 5}
     assert counts.peak == 4096
     assert server.sent_to_device()[0]["count"]
+
+
+@pytest.mark.parametrize(("given", "drawn"), [(4096, False), (10, True)])
+def test_a_series_below_what_the_device_was_given_is_missing(
+    link_to: LinkTo, given: int, drawn: bool
+):
+    said = Reply(seq=3, peak=10, held=HeldSeries(((0, 0), (1, 10), (2, 0))))
+    link, _ = link_to(said, DeviceReport(seq=2, held=given))
+    held = link.count(CALL[0]).held
+    assert bool(held.points) is drawn
+    assert bool(held.missing) is not drawn
 
 
 def test_kernels_that_a_report_cannot_list_do_not_pass(link_to: LinkTo):

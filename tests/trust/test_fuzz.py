@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -42,6 +43,7 @@ from grader.model.cases import Case
 from grader.model.channel import LONGEST_LINE, Channel, Closed, WireError
 from grader.model.errors import BrokenExercise
 from grader.model.faults import Fault
+from grader.model.held_series import HeldSeries
 from grader.model.messages import (
     DeviceReport,
     Launched,
@@ -79,6 +81,7 @@ REPLY = Reply(
     fault=Fault("exception", "boom", ((3, "softmax", "x / 0"), (9, "helper", "raise"))),
     counts={"reads.x": 1000, "writes.out": 1000},
     peak=0,
+    held=HeldSeries(((0, 0), (1, 12))),
     seconds=(1e-3, 2e-3),
     walls={"files": True},
     launched=(Launched("k", 1, None, 0, 32, 1),),
@@ -178,6 +181,7 @@ def integers_of(reply: Reply) -> Iterator[int]:
     yield reply.seq
     yield from reply.counts.values()
     yield from () if reply.peak is None else (reply.peak,)
+    yield from () if reply.held is None else chain.from_iterable(reply.held.points)
     yield from (line for line, _, _ in reply.fault.frames) if reply.fault else ()
 
 

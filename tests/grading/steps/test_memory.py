@@ -28,15 +28,17 @@ from grader.backends.numba import compiled as numba_compiled
 from grader.backends.triton import compiled as triton_compiled
 from grader.course import catalog
 from grader.course.catalog import Exercise
-from grader.grading import check, steps
+from grader.grading import check, counting, steps
 from grader.grading.options import Options
 from grader.grading.plan import with_step
 from grader.grading.step import Finding
 from grader.grading.steps.memory import measure as memory
+from grader.grading.steps.memory.over_call import over_call
 from grader.machine import nvml
 from grader.model.arguments import ITEMSIZE
 from grader.model.cases import Case
 from grader.model.exercise import a_hundredth
+from grader.model.held_series import HeldSeries
 from grader.model.messages import Launched
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Step
@@ -118,6 +120,13 @@ def test_a_kernel_without_scratch_holds_nothing(held, snapshot: SnapshotAssertio
         "most_bytes": 4095 * 32771 * 4 // 4,
         "held_bytes": None,
         "simulated": True,
+        "over_call": {
+            "case": "2×32771 float32 (row padding 3)",
+            "kernel": ((0, 0),),
+            "torch": ((0, 0), (1, 2 * 32771 * 4)),
+            "torch_outputs": 2 * 32771 * 4,
+            "missing": "",
+        },
     }
     assert step.summary == snapshot
 
@@ -257,6 +266,91 @@ def test_less_than_before_is_no_credit(held, monkeypatch: pytest.MonkeyPatch):
         WorkerLink, "count", lambda self, call: Counts(count(self, call).counts, next(peaks))
     )
     assert held(ADD, ADD.solution.read_text()).memory.peak_bytes == 3 * MIB
+
+
+# -- the bytes over one call, which decide nothing
+
+VECTOR = 4 * 5_003  # bytes of an argument of the counted case
+
+
+def test_the_bytes_over_a_call_are_drawn_beside_torchs(held):
+    over = held(ADD, adding("a = x * 2; b = a + 1; del a")).memory.over_call
+    assert (over.case, over.missing) == ("5003 float32", "")
+    # The sum is made while b lives, and both end with the call.
+    copies = (0, 1, 2, 1, 2, 0)
+    assert over.kernel == tuple((number, n * VECTOR) for number, n in enumerate(copies))
+    assert over.torch == ((0, 0), (1, VECTOR))
+    assert over.torch_outputs == VECTOR
+
+
+def test_what_a_file_keeps_is_there_when_the_call_begins(held):
+    over = held(ADD, adding("KEPT.append(x * 2)", before="KEPT = []")).memory.over_call
+    assert over.kernel[0] == (0, VECTOR)
+    assert over.kernel[-1][1] == 2 * VECTOR
+
+
+def test_device_arrays_are_drawn(held):
+    text = DOT.solution.read_text()
+    scratch = "    scratch = cuda.device_array(a.size, np.float32)\n    del scratch\n"
+    over = held(
+        DOT, text.replace("    per_block = ", f"{scratch}    per_block = ")
+    ).memory.over_call
+    size = int(over.case.split()[0]) * 4
+    assert size in [held for _, held in over.kernel]
+    assert over.torch[-1] == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("forged", "words"),
+    [
+        ("HeldSeries(((0, 0), (1, 10**9)))", "a peak of 1,000,000,000 bytes"),
+        ("HeldSeries(((0, 0), (1, -5)))", "something else than a series"),
+        ("HeldSeries(tuple((n, 0) for n in range(10_000)))", "something else than a series"),
+        ("None", "sent no series"),
+    ],
+    ids=["another peak", "negative", "too long", "none"],
+)
+def test_a_forged_series_is_missing_and_no_verdict_depends_on_it(held, forged: str, words: str):
+    forging = (
+        "from grader.model.held_series import HeldSeries\n"
+        "from grader.worker.allocations import Allocations\n"
+        f"Allocations.over_call = lambda self: {forged}\n"
+    )
+    step = held(ADD, ADD.solution.read_text() + forging)
+    assert (step.outcome, step.points, step.memory.peak_bytes) == (Outcome.PASS, 1, 0)
+    assert step.memory.over_call.kernel == ()
+    assert words in step.memory.over_call.missing
+
+
+def test_memory_that_the_simulated_gpu_was_given_contradicts_a_series_without_it(held):
+    cheat = Path(__file__).parents[2] / "redteam" / "cheats" / "c11_forges_the_memory.py"
+    step = held(ADD, cheat.read_text())
+    assert step.outcome is Outcome.FAIL
+    assert "a peak of 0 bytes, and the step counted at least" in step.memory.over_call.missing
+
+
+def test_a_reference_that_fails_in_the_inputs_dtypes_is_named_and_decides_nothing():
+    def reference(inputs):
+        raise RuntimeError("not implemented for 'Half'")
+
+    one = SimpleNamespace(case=Case((8,), "float16"), inputs={}, held=HeldSeries(((0, 0), (1, 4))))
+    found = over_call(SimpleNamespace(reference=reference), one)
+    assert found.missing == (
+        """torch's own call failed, RuntimeError("not implemented for 'Half'")"""
+    )
+    assert (found.kernel, found.torch) == (((0, 0), (1, 4)), ())
+
+
+def test_on_a_gpu_the_series_is_that_of_the_simulated_call(on_gpu):
+    assert on_gpu(0, 0).memory.over_call is None
+    one = SimpleNamespace(
+        case=Case((8,), "float32"),
+        inputs={"x": torch.ones(8), "y": torch.ones(8)},
+        held=HeldSeries(((0, 0), (1, 4))),
+    )
+    found = on_gpu(0, 0, counted=one).memory
+    assert not found.simulated
+    assert (found.over_call.kernel, found.over_call.torch) == (((0, 0), (1, 4)), ((0, 0), (1, 32)))
 
 
 # -- the budget
@@ -480,6 +574,7 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch):
         spilled: int = 0,
         others: Sequence[nvml.Process] = (),
         then: Sequence[nvml.Process] | None = None,
+        counted: object = None,
     ) -> Finding:
         held = iter([half, whole])
         listed = iter([others, others if then is None else then])
@@ -503,6 +598,7 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch):
             options=SimpleNamespace(device="cuda"),
             executor=SimpleNamespace(close=lambda: None),
             fork_servers=SimpleNamespace(fork_server=lambda *_: None),
+            done={counting.count: counted}.get,
         )
         finding = memory.memory(grading)
         assert asked == [1 << 27, 1 << 28]

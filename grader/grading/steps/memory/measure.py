@@ -108,17 +108,16 @@ def _measured(grading: Grading) -> Finding:
                 slots = Slots(spec, case, 1, arena.memory)
                 whole = _held(kernel, slots)
                 allowance = FIXED_ALLOWANCE + _stack(kernel.resources(slots.plan().calls[0]))
+    now = gpu_lock.others()
     peak = counted_bytes(half, whole, allowance)
     beyond = "growing with its arguments"
     if peak > growing_bytes(half, whole):
         beyond = f"beyond its arguments and a fixed {_mib(allowance)}"
     most = spec.memory_budget(case) + GRANULARITY
-    # What the GPU held over time is not known. The steps before simulated a small call, if they
-    # could.
+    # The GPU shows no single allocation. A step before this one simulated a small call, if it can.
     one = grading.done(counting.count)
     held = None if one is None else over_call(spec, one)
     found = _finding(case, peak, most, beyond, whole, held)
-    now = gpu_lock.others()
     cause = gpu_lock.describe_others(others or now)
     # What others took would count against the kernel, and what they gave back would hide its own.
     uncertain = found.failure is not None or now != others
