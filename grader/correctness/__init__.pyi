@@ -29,8 +29,6 @@ from .error_limits import limits as limits
 from .evidence import Evidence as Evidence
 from .evidence import Witness as Witness
 from .expected import Expected as Expected
-from .held_by_torch import HeldByTorch as HeldByTorch
-from .held_by_torch import held_by_torch as held_by_torch
 from .inputs import CaseDraw as CaseDraw
 from .inputs import LargeDraw as LargeDraw
 from .inputs import NumberDraw as NumberDraw
@@ -52,6 +50,8 @@ from .randomness import Draws as Draws
 from .randomness import RandomnessTest as RandomnessTest
 from .randomness import unlikely as unlikely
 from .thread_work import suspects as suspects
+from .torch_memory import HeldByTorch as HeldByTorch
+from .torch_memory import held_by_torch as held_by_torch
 from .undefined import name_origin as name_origin
 from .uses import Use as Use
 from .uses import fitting as fitting

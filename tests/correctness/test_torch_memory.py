@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader.correctness.held_by_torch import HeldByTorch, held_by_torch
+from grader.correctness.torch_memory import HeldByTorch, held_by_torch
 
 SIZE = 4 * 100  # bytes of x
 

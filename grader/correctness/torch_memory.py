@@ -17,7 +17,7 @@ from grader.model import HeldSeries, Holdings, Inputs, Spec
 
 @dataclass(frozen=True)
 class HeldByTorch:
-    """What the reference holds beyond its inputs in one call; `outputs` is their part of it."""
+    """Bytes that the reference holds beyond its inputs in one call; `outputs` are its outputs'."""
 
     series: HeldSeries
     outputs: int
