@@ -5,10 +5,9 @@ from . import profile as profile
 from . import reserved_memory as reserved_memory
 from .alternation import Samples as Samples
 from .alternation import alternate as alternate
-from .alternation import at_one_speed as at_one_speed
 from .alternation import corrected_rate as corrected_rate
 from .alternation import corrected_shares as corrected_shares
-from .alternation import quiet_rate as quiet_rate
+from .alternation import cycle_by_cycle as cycle_by_cycle
 from .alternation import time_reference_batches as time_reference_batches
 from .bound import Bound as Bound
 from .bound import Reference as Reference

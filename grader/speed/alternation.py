@@ -17,6 +17,7 @@ from grader.speed.clock import (
     BatchTime,
     Evidence,
     correction,
+    corrections_once,
     require_idle_gpu,
     time_batch,
 )
@@ -125,13 +126,41 @@ def _scaled(batch: BatchTime, slow: float) -> BatchTime:
     return replace(batch, window_s=batch.window_s / slow, claimed_s=batch.claimed_s / slow)
 
 
-def quiet_rate(samples: Samples, rates: Iterable[float]) -> float:
-    """Return the reference's usual rate beside the kernel, or more where the kernel slowed it.
+def cycle_by_cycle(
+    samples: Samples, before: Iterable[float], after: Iterable[float]
+) -> tuple[Samples, float, float]:
+    """Return the samples at one speed, and the reference's quiet rates before and after the kernel.
 
-    `rates` are those without the kernel. The best of them is compared with the best beside it:
-    those were on a quiet core.
+    `before` and `after` are rates of single batches without the kernel. The best of them is
+    compared with the best beside the kernel: those were on a quiet core. Other quantiles depend on
+    how busy the core was at the time.
+
+    Whoever slows the reference in most cycles raises the usual share, but not that of the kernel's
+    best batch and the reference's best. The smaller one counts, by a higher rate of the reference.
+    Chance may give the reference alone a quiet moment. So the samples have this rate only as far as
+    the second best batches confirm it, and the quiet rates have all of it: a large difference is
+    noise.
     """
-    return statistics.median_low(samples.ceilings) * max(1.0, max(rates) / max(samples.ceilings))
+    even = at_one_speed(samples)
+    usual, best, rate = even.ceilings[0], max(samples.ceilings), corrected_rate(even)
+    first, second = _best_shares(samples, even)
+    confirmed = max(usual, rate / max(first, second))
+    unslowed = max(usual, rate / first)
+    earlier, later = (unslowed * max(1.0, max(rates) / best) for rates in (before, after))
+    return replace(even, ceilings=[confirmed] * len(even.ceilings)), earlier, later
+
+
+def _best_shares(samples: Samples, even: Samples) -> tuple[float, float]:
+    """Return the share that the best batches show, and that of the second best ones.
+
+    Here single claims of the kernel's decide, so each is held to the judge's clock.
+    """
+    raised = corrections_once(even.evidence)
+    batches = zip(samples.evidence.kernel, samples.work, raised, strict=True)
+    kernel = sorted((work / (timed.claimed_s * by) for timed, work, by in batches), reverse=True)
+    reference = sorted(samples.ceilings, reverse=True)
+    first, second = (one / other for one, other in zip(kernel[:2], reference, strict=False))
+    return first, second
 
 
 def corrected_rate(samples: Samples) -> float:

@@ -32,18 +32,18 @@ RECORDED = cores.Recorded([TRACE], [(25e-6, 1.4e-3), (25e-6, 1.5e-3), (40e-6, 2e
 
 
 def test_an_honest_share_is_near_the_true_one_whatever_the_core_does():
-    found, cause = cores.grade(RECORDED, random.Random(1), 32, cores.LIES["honest"])
+    found, cause = cores.grade(RECORDED, random.Random(1), 32, cores.KERNELS["honest"])
     assert cause is None
     assert found == pytest.approx(1.0, rel=0.01)
 
 
 def test_a_little_lie_gains_no_more_than_it_claims():
-    found, _ = cores.grade(RECORDED, random.Random(1), 32, cores.LIES["claims 2 % less"])
+    found, _ = cores.grade(RECORDED, random.Random(1), 32, cores.KERNELS["claims 2 % less"])
     assert 0.99 < found < 1.03
 
 
 def test_a_claim_of_half_is_not_believed():
-    found, cause = cores.grade(RECORDED, random.Random(1), 32, cores.LIES["claims half"])
+    found, cause = cores.grade(RECORDED, random.Random(1), 32, cores.KERNELS["claims half"])
     assert cause is not None or found < 1.1
 
 
@@ -64,6 +64,6 @@ def test_the_figures_are_kept_in_the_record(tmp_path: Path, capsys: pytest.Captu
     path.write_text(json.dumps(record))
     assert cores.main([str(path), "--runs", "2", "--save"]) == 0
     rows = json.loads(path.read_text())["replayed"]
-    assert [row["kernel"] for row in rows] == list(cores.LIES)
+    assert [row["kernel"] for row in rows] == list(cores.KERNELS)
     assert all(row["runs"] == 2 for row in rows)
     assert "honest" in capsys.readouterr().out

@@ -46,17 +46,16 @@ from grader.speed import (
     Slots,
     alternate,
     arena_bytes,
-    at_one_speed,
     bound_of,
     corrected_rate,
     corrected_s,
     corrected_shares,
     correction,
+    cycle_by_cycle,
     decide,
     excess_memory,
     interval_of_runs,
     noise_cause,
-    quiet_rate,
     reserved_memory,
     scored_case,
     this_gpu,
@@ -225,8 +224,8 @@ def _timed(
     del reserved
     later = time_reference_batches(reference, contents, BATCHES)
     if bound.by_host:
-        before, after = (quiet_rate(samples, map(reference.rate, s)) for s in (alone, later))
-        samples = at_one_speed(samples)
+        apart = (map(reference.rate, batches) for batches in (alone, later))
+        samples, before, after = cycle_by_cycle(samples, *apart)
     else:
         after = reference.median_rate(later)
     return _Timed(samples, before, after, available, first_s, launched, latency, no_kernel)
