@@ -71,7 +71,7 @@ RULES: dict[str, Callable[[Measured], Ceiling]] = {
     "median": at_quantiles(0.5),
     "best, upper quartile and median": at_quantiles(1.0, 0.75, 0.5),
     "equally deep": equally_deep,
-    "best, and best of the kernel": graded,
+    "best, and the kernel's own best": graded,
 }
 
 

@@ -47,6 +47,26 @@ def test_a_claim_of_half_is_not_believed():
     assert cause is not None or found < 1.1
 
 
+@pytest.mark.parametrize("kernel", ["slows all but one by 50 %", "slows half by 50 %"])
+def test_who_slows_the_reference_in_most_cycles_gains_nothing(kernel: str):
+    found, cause = cores.grade(RECORDED, random.Random(1), 32, cores.KERNELS[kernel])
+    assert cause is not None or found < 1.02
+
+
+def test_a_kernel_slows_the_reference_but_for_the_cycles_that_it_spares():
+    spares, all_of_them = (cores.Kernel(slows=0.5, spares=count) for count in (3, 0))
+    one, other, honest = (
+        cores.measured(RECORDED, random.Random(1), 32, kernel).samples
+        for kernel in (spares, all_of_them, cores.Kernel())
+    )
+    slow = [a / b for a, b in zip(honest.ceilings, one.ceilings, strict=True)]
+    assert sorted(slow) == pytest.approx([1.0] * 3 + [1.5] * 29)
+    assert honest.ceilings == pytest.approx([1.5 * rate for rate in other.ceilings])
+    spared = {cycle for cycle in range(32) if slow[cycle] < 1.1}
+    claims = [batch.claimed_s for batch in one.evidence.kernel]
+    assert max(claims[cycle] for cycle in spared) <= sorted(claims)[3]
+
+
 def test_the_two_batches_of_a_pair_lie_apart_in_either_order():
     slow_first = slow_later = 0
     draw, one = random.Random(1), cores.Recorded([[25e-6] * 70 + [40e-6] * 70], [(25e-6, 1e-3)])

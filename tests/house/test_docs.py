@@ -47,6 +47,7 @@ from grader.model.verdict import EXIT_CODES
 from grader.reports.formats.registry import FORMATS
 from grader.speed import clock
 from grader.speed.bounds import find_bound
+from grader.speed.bounds.latency import CALLS
 from grader.speed.statistics import RERUN
 from grader.worker.loop import Worker
 
@@ -478,6 +479,84 @@ def test_a_latency_is_as_exact_as_the_pages_say():
     assert f"with 10 % less claimed, between {least:.1f} % and {most:.1f} % more." in page
     for kernel in ("claims half", "claims nothing"):
         assert found[kernel]["noisy"] == found[kernel]["runs"]
+
+
+def test_what_slowing_the_reference_of_a_latency_gains_was_replayed():
+    """docs/measuring.md and docs/trust.md, from the record under bench/results."""
+    record = json.loads((ROOT / "bench/results/latency_quantiles.json").read_text())
+    page, trust = (
+        " ".join((ROOT / "docs" / name).read_text(encoding="utf-8").split())
+        for name in ("measuring.md", "trust.md")
+    )
+    rows = {(row["world"], row["rule"], row["kernel"]): row for row in record["rows"]}
+    rules = list(dict.fromkeys(rule for _, rule, _ in rows))
+    used, mixed = rules[-1], "mixed"
+
+    def noisy(row: dict[str, Any]) -> str:
+        return f"{100 * row['noisy'] / row['runs']:.0f} %"
+
+    def cell(row: dict[str, Any]) -> str:
+        middle = row["shares"].get("0.5")
+        return "all `noisy`" if middle is None else f"{middle:.3f}, {noisy(row)} `noisy`"
+
+    for rule in rules:
+        honest = rows[mixed, rule, "honest"]
+        least, most = honest["shares"]["0.025"], honest["shares"]["0.975"]
+        slowed = (f"slows {part} by 50 %" for part in ("all but one", "half"))
+        cells = [cell(rows[mixed, rule, kernel]) for kernel in slowed]
+        told = [rule, noisy(honest), f"{least:.3f} to {most:.3f}", *cells]
+        assert f"| {' | '.join(told)} |" in page
+    waits = [rows[mixed, rule, "honest, waits for the GPU"]["shares"] for rule in ("best", used)]
+    (low, high), (least, most) = ((one["0.025"], one["0.975"]) for one in waits)
+    assert f"lay between {low:.2f} and {high:.2f} by the first rule" in page
+    assert f"lie between {least:.2f} and {most:.2f} by the last one" in page
+    for part in ("half", "all but one"):
+        for by in (10, 50):
+            shares = rows[mixed, used, f"slows {part} by {by} %"]["shares"]
+            assert not shares or round(shares["0.5"], 2) <= 1.01
+    little, much, lie = (
+        rows[mixed, used, f"slows {what}"]
+        for what in ("all by 10 %", "all by 50 %", "all but one by 50 %, one claim less")
+    )
+    gain = 100 * (little["shares"]["0.5"] - 1)
+    assert f"{noisy(little)} of the measurements are `noisy`, and it gains {gain:.0f} %" in trust
+    assert much["noisy"] == much["runs"]
+    seldom = rows["one core at a time", used, "slows all by 50 %"]
+    gain = 100 * (seldom["shares"]["0.5"] - 1)
+    kept = 100 * (1 - seldom["noisy"] / seldom["runs"])
+    assert f"busy for long, {kept:.0f} % are not" in trust
+    assert f"the file then gains {gain:.0f} %" in trust
+    gain = 100 * (lie["shares"]["0.5"] - 1)
+    told = f"{noisy(lie)} of the measurements are `noisy`, and in the others it gains {gain:.0f} %"
+    assert told in trust
+
+
+def test_single_claims_of_a_latency_are_held_to_what_pairs_of_batches_showed():
+    """clock.MAX_UNDERCLAIM_ONCE, from the record under bench/results."""
+    record = json.loads((ROOT / "bench/results/latency_cores_h100.json").read_text())
+    short = {
+        (row["pair"], row["cycle"], row["worker"]): row
+        for row in record["batches"]
+        if (row["placed"], row["mode"]) == ("one core", "short")
+    }
+
+    def claimed_ms(row: dict[str, Any]) -> float:
+        return CALLS * row["call_us"] * 1e-3
+
+    above = []
+    for (pair, cycle, worker), row in short.items():
+        if worker == "kernel":
+            beside = short[pair, cycle, "reference"]
+            overhead_ms = beside["window_ms"] - claimed_ms(beside)
+            above.append((row["window_ms"] - overhead_ms) / claimed_ms(row) - 1)
+    *_, next_most, most = sorted(above)
+    page = " ".join((ROOT / "docs/measuring-details.md").read_text(encoding="utf-8").split())
+    assert (
+        f"in {len(above)} pairs of short batches on one core W − o was {100 * most:.0f} %" in page
+    )
+    assert f"once, and {100 * next_most:.0f} % at most otherwise" in page
+    assert f"`clock.MAX_UNDERCLAIM_ONCE` is {clock.MAX_UNDERCLAIM_ONCE:g}:" in page
+    assert (1 - clock.MAX_UNDERCLAIM_ONCE) * (1 + most) == pytest.approx(1, abs=0.01)
 
 
 def test_runs_lie_as_near_to_each_other_as_intervals_say():
