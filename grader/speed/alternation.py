@@ -135,7 +135,7 @@ def cycle_by_cycle(
     compared with the best beside the kernel: those were on a quiet core. Other quantiles depend on
     how busy the core was at the time.
 
-    Whoever slows the reference in most cycles raises the usual share, but not that of the kernel's
+    A kernel that slows the reference in most cycles raises its usual share, but not that of its
     best batch and the reference's best. The smaller one counts, by a higher rate of the reference.
     Chance may give the reference alone a quiet moment. So the samples have this rate only as far as
     the second best batches confirm it, and the quiet rates have all of it: a large difference is
@@ -143,14 +143,13 @@ def cycle_by_cycle(
     """
     even = at_one_speed(samples)
     usual, best, rate = even.ceilings[0], max(samples.ceilings), corrected_rate(even)
-    first, second = _best_shares(samples, even)
-    confirmed = max(usual, rate / max(first, second))
-    unslowed = max(usual, rate / first)
+    shares = _best_shares(samples, even)
+    confirmed, unslowed = max(usual, rate / max(shares)), max(usual, rate / shares[0])
     earlier, later = (unslowed * max(1.0, max(rates) / best) for rates in (before, after))
     return replace(even, ceilings=[confirmed] * len(even.ceilings)), earlier, later
 
 
-def _best_shares(samples: Samples, even: Samples) -> tuple[float, float]:
+def _best_shares(samples: Samples, even: Samples) -> list[float]:
     """Return the share that the best batches show, and that of the second best ones.
 
     Here single claims of the kernel's decide, so each is held to the judge's clock.
@@ -159,8 +158,7 @@ def _best_shares(samples: Samples, even: Samples) -> tuple[float, float]:
     batches = zip(samples.evidence.kernel, samples.work, raised, strict=True)
     kernel = sorted((work / (timed.claimed_s * by) for timed, work, by in batches), reverse=True)
     reference = sorted(samples.ceilings, reverse=True)
-    first, second = (one / other for one, other in zip(kernel[:2], reference, strict=False))
-    return first, second
+    return [one / other for one, other in zip(kernel[:2], reference[:2], strict=True)]
 
 
 def corrected_rate(samples: Samples) -> float:

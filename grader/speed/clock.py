@@ -38,10 +38,9 @@ ROUND_TRIPS = 15
 # erred by at most 1.0 % in favour of a lying worker. In one of 40 runs of honest kernels it erred
 # by 1.7 % against the kernel.
 MAX_UNDERCLAIM = 0.0075
-# The same for one paired batch. In 24 pairs of short batches on an H100's host the clock showed
-# 26 % more than one claim and 15 % at most more than the others (bench/results/
-# latency_cores_h100.json), for the overhead of one batch varies. So this limit, which is reached at
-# 25 %, raises hardly an honest claim.
+# The same for one paired batch, whose overhead varies. In 24 such pairs on an H100's host the clock
+# showed 26 % more than one honest claim, and at most 15 % more than the others
+# (bench/results/latency_cores_h100.json). This limit raises claims from 25 % on.
 MAX_UNDERCLAIM_ONCE = 0.2
 LATE_S = 0.5  # after which work that a kernel left behind has written its outputs
 MIN_CLAIM = 1e-3  # of the judge's time: a smaller claim is a lie, and must not divide by zero
