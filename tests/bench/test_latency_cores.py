@@ -49,7 +49,8 @@ def test_a_claim_of_half_is_not_believed():
 
 @pytest.mark.parametrize("kernel", ["slows all but one by 50 %", "slows half by 50 %"])
 def test_who_slows_the_reference_in_most_cycles_gains_nothing(kernel: str):
-    found, cause = cores.grade(RECORDED, random.Random(1), 32, cores.KERNELS[kernel])
+    quiet = cores.Recorded([TRACE[:400]], RECORDED.overheads)
+    found, cause = cores.grade(quiet, random.Random(1), 32, cores.KERNELS[kernel])
     assert cause is not None or found < 1.02
 
 
