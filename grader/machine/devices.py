@@ -5,8 +5,12 @@ from __future__ import annotations
 import gc
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from grader.model import CannotGrade, Failure
+from grader.model import CannotGrade
+
+if TYPE_CHECKING:
+    from grader.model import Failure
 
 OLDEST = (7, 5)  # compute capability: the oldest that torch's CUDA 13 builds run on
 
@@ -75,6 +79,8 @@ def gpu_is_lost(error: BaseException) -> bool:
 
 
 def lost_gpu(error: BaseException) -> Failure:
+    from grader.model import Failure  # imports pydantic, which takes a worker's start 0.1 s
+
     return Failure(
         kind="cannot_grade",
         message=f"the GPU stopped answering: {str(error).splitlines()[0]}",

@@ -148,6 +148,11 @@ def test_quick_commands_need_no_pydantic():
     assert loaded_by(modules, {"torch", "pydantic", "grader.model.results"}) == set()
 
 
+def test_a_judge_starts_its_worker_before_it_loads_pydantic():
+    modules = ["grading.judge", "sandbox.fork_server", "course.catalog"]
+    assert loaded_by(modules, {"torch", "pydantic", "pytest"}) == set()
+
+
 def test_a_worker_loads_no_pydantic():
     """It runs beside a submission: what it lacks, nobody can misuse, and each start is quicker."""
     modules = ["worker.__main__", "worker.loop", "worker.faults", "worker.load"]
