@@ -1,6 +1,7 @@
 """The process in which the judge compiles what kernel files launched, without a GPU.
 
-A backend's `compiler` calls `carry_out` with a private folder. It holds jobs.json, a list of
+A backend's `compiler` calls `carry_out` with a private folder. It loads the compiler and waits for
+the end of its standard input. Then the folder holds jobs.json, a list of
 `{"file", "options", "target", "limit_s", "sass"}`, and the files, each with the text of one kernel.
 After `all_s` seconds no further job begins. A line of JSON is appended to built.jsonl for each:
 
@@ -25,6 +26,7 @@ import resource
 import select
 import signal
 import subprocess
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -89,6 +91,7 @@ def carry_out(compiler: Compiler, folder: Path, all_s: float, walls: str) -> Non
     _limit()
     confine.build(Place(folder, "cpu", random.choice(UNUSED_USERS)), without)
     compiler.load()
+    sys.stdin.buffer.read()
     jobs = json.loads(text_of(folder / "jobs.json"))
     built_in_order = _in_order(compiler, folder, jobs, time.monotonic() + all_s)
     if missing := compiler.missing():
@@ -109,34 +112,42 @@ def _limit() -> None:
         resource.setrlimit(kind, (least, least))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Running:
-    """A job's process, the pipe that it answers on, and what its compiler prints."""
+    """A job's process, the pipe that it answers on, its answer so far, and where its log is."""
 
+    number: int
     child: int
     pipe: int
     log: Path
     limit_s: float
     deadline: float
+    said: bytes = b""
 
 
 def _in_order(
     compiler: Compiler, folder: Path, jobs: Sequence[Mapping[str, Any]], deadline: float
 ) -> Generator[dict[str, Any], None, None]:
-    waiting, running = deque(jobs), deque[_Running]()
+    """Yield the jobs' answers in their order. A job begins as soon as any other has ended."""
+    waiting, running = deque(enumerate(jobs)), list[_Running]()
+    answers: dict[int, dict[str, Any]] = {}
     try:
-        while waiting or running:
-            while waiting and len(running) < AT_ONCE and time.monotonic() < deadline:
-                running.append(_begin(compiler, folder, waiting.popleft()))
-            if not running:
-                break
-            yield _answered(compiler, running.popleft())
+        for number in range(len(jobs)):
+            while number not in answers:
+                while waiting and len(running) < AT_ONCE and time.monotonic() < deadline:
+                    running.append(_begin(compiler, folder, *waiting.popleft()))
+                if not running:
+                    return
+                ended, answer = _first_answer(running)
+                running.remove(ended)
+                answers[ended.number] = _answered(compiler, ended, answer)
+            yield answers.pop(number)
     finally:
         for job in running:
             _end(job)
 
 
-def _begin(compiler: Compiler, folder: Path, job: Mapping[str, Any]) -> _Running:
+def _begin(compiler: Compiler, folder: Path, number: int, job: Mapping[str, Any]) -> _Running:
     ours, theirs = os.pipe()
     path = folder / job["file"]
     log = path.with_suffix(f".{job['target']}.errors")
@@ -153,11 +164,11 @@ def _begin(compiler: Compiler, folder: Path, job: Mapping[str, Any]) -> _Running
         finally:
             os._exit(0)  # whatever happens: the rest of this program is the parent's
     os.close(theirs)
-    return _Running(child, ours, log, job["limit_s"], time.monotonic() + job["limit_s"])
+    limit_s = job["limit_s"]
+    return _Running(number, child, ours, log, limit_s, time.monotonic() + limit_s)
 
 
-def _answered(compiler: Compiler, job: _Running) -> dict[str, Any]:
-    answer = _read(job.pipe, job.deadline)
+def _answered(compiler: Compiler, job: _Running, answer: bytes | None) -> dict[str, Any]:
     _end(job)
     if answer is None:
         return {"timed_out": job.limit_s}
@@ -171,19 +182,25 @@ def _end(job: _Running) -> None:
     os.close(job.pipe)
 
 
-def _read(pipe: int, deadline: float) -> bytes | None:
-    """Return what the child wrote, nothing if it died before, or None if time ran out."""
-    answer = b""
+def _first_answer(running: Sequence[_Running]) -> tuple[_Running, bytes | None]:
+    """Wait for the end of a job; return it, and what it wrote: nothing if it died before.
+
+    For a job that ran out of time, that is None.
+    """
     while True:
-        ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
+        first = min(running, key=lambda job: job.deadline)
+        left_s = max(0.0, first.deadline - time.monotonic())
+        ready, _, _ = select.select([job.pipe for job in running], [], [], left_s)
         if not ready:
-            return None
-        chunk = os.read(pipe, 1 << 16)
-        if not chunk:
-            return answer
-        answer += chunk
-        if len(answer) > MOST_ANSWER:
-            return b""
+            return first, None
+        for job in running:
+            if job.pipe in ready:
+                chunk = os.read(job.pipe, 1 << 16)
+                job.said += chunk
+                if len(job.said) > MOST_ANSWER:
+                    return job, b""
+                if not chunk:
+                    return job, job.said
 
 
 def _answer(compiler: Compiler, path: Path, job: Mapping[str, Any], log: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 
 from grader.worker.compile_jobs import Compiler, Refused, _answer
 
-# The first job waits for the end of the second, whose error nothing explains.
+# The first job waits for another to write. Of that one's error nothing says more.
 PROGRAM = """
 import json, sys
 from pathlib import Path
@@ -26,6 +26,8 @@ from grader.worker.compile_jobs import Compiler, Refused
 def build(path, job):
     if path.name == "waits":
         return {"read": path.with_name("pipe").read_text()}
+    if path.name == "ends":
+        return {}
     build.pipe = path.with_name("pipe").open("w")
     raise ValueError
 
@@ -36,7 +38,7 @@ def diagnosed(log, error, text):
 
 compile_jobs.AT_ONCE = 2
 compiler = Compiler(lambda: None, lambda: None, build, diagnosed, lambda log: Refused("crashed"))
-jobs = [{"file": name, "target": 90, "limit_s": 60} for name in ("waits", "fails")]
+jobs = [{"file": name, "target": 90, "limit_s": 60} for name in sys.argv[2:]]
 built = compile_jobs._in_order(compiler, Path(sys.argv[1]), jobs, float("inf"))
 print(json.dumps(list(built)))
 """
@@ -82,12 +84,26 @@ def test_only_a_compilers_errors_are_the_kernels_fault(
     assert _answer(compiler, text, {}, tmp_path / "0.errors") == answer
 
 
+def carried_out(folder: Path, *names: str) -> list[dict[str, Any]]:
+    """Return what two jobs at once give, of those with these names."""
+    os.mkfifo(folder / "pipe")
+    for name in names:
+        (folder / name).touch()
+    command = [sys.executable, "-c", PROGRAM, str(folder), *names]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    built: list[dict[str, Any]] = json.loads(done.stdout)
+    return built
+
+
+CRASHED = {"error": "crashed", "line": None}
+
+
 @pytest.mark.slow
 def test_a_job_that_fails_in_an_unknown_way_ends_no_other(tmp_path: Path):
-    os.mkfifo(tmp_path / "pipe")
-    for name in ("waits", "fails"):
-        (tmp_path / name).touch()
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert json.loads(done.stdout) == [{"read": ""}, {"error": "crashed", "line": None}]
+    assert carried_out(tmp_path, "waits", "fails") == [{"read": ""}, CRASHED]
+
+
+@pytest.mark.slow
+def test_a_job_begins_when_any_other_has_ended(tmp_path: Path):
+    built = carried_out(tmp_path, "waits", "ends", "fails")
+    assert built == [{"read": ""}, {}, CRASHED]
