@@ -164,6 +164,8 @@ def _check(requests: Sequence[Request], verbose: bool, json: bool, remember: boo
         ended.append(STOPWATCH.seconds())
         if remember:
             notices.append(standings.record(requests[0].exercise.root, result).notice)
+        if not json:  # the judge takes as long to end its processes
+            from grader.reports import terminal, trace_terminal  # noqa: F401
 
     with say.progress() as progress:
         graded = check.run(requests, progress, hear, traces.append, progress.step)
