@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -173,15 +174,18 @@ def _case(grading: Grading, dtype: str) -> Case:
     return replace(case, shape=shape)
 
 
-def build(backend: str, jobs: Sequence[Job]) -> list[Built]:
-    """Compile all jobs, the required ones first.
+def build(backend: str, jobs: Sequence[Job], waiting: CompilerProcess | None = None) -> list[Built]:
+    """Compile all jobs, the required ones first, in a process that waits for them or in a new one.
 
     Raises GraderError when the compiler's process fails, or one of its required jobs.
     """
     keys = [_key(backend, job) for job in jobs]
-    waiting = {key: job for key, job in zip(keys, jobs, strict=True) if key not in _built}
-    first = sorted(waiting.items(), key=lambda item: not item[1].required)
-    built = _run(backend, [job for _, job in first])
+    new = {key: job for key, job in zip(keys, jobs, strict=True) if key not in _built}
+    first = sorted(new.items(), key=lambda item: not item[1].required)
+    built: list[Built] = []
+    if first:
+        with closing(waiting or CompilerProcess(backend)) as process:
+            built = process.compile([job for _, job in first])
     done = dict(zip((key for key, _ in first), built, strict=False))  # a timeout ends them early
     _built.update({key: one for key, one in done.items() if isinstance(one, Code | Refusal)})
     results = [_built.get(key) or done.get(key) or Untried() for key in keys]
@@ -202,37 +206,48 @@ def _text(kernel: Specialisation) -> str:
     return _PATH.sub('loc("kernel.py"', kernel.text)
 
 
-def _run(backend: str, jobs: Sequence[Job]) -> list[Built]:
-    if not jobs:
-        return []
-    module = backends.find(backend).compiler
-    limits = [REQUIRED_S if job.required else REPORTED_S for job in jobs]
-    with fork_server.private_home() as folder:
-        home = folder / "home"  # the process makes its root beside it
-        home.mkdir(mode=0o700)
+class CompilerProcess:
+    """The process that compiles, behind walls: it loads the compiler, and waits for jobs.
+
+    It serves one kernel file. Raises CannotGrade when it cannot start.
+    """
+
+    def __init__(self, backend: str) -> None:
+        self._stack = ExitStack()
+        with ExitStack() as stack:
+            folder = stack.enter_context(fork_server.private_home())
+            self._home = folder / "home"  # the process makes its root beside it
+            self._home.mkdir(mode=0o700)
+            program = fork_server.program(
+                f"grader.backends.{backend}.{backends.find(backend).compiler}",
+                *(str(self._home), str(ALL_S), fork_server.walls_left_out()),
+            )
+            self._command = fork_server.Command(program, self._home)
+            stack.callback(self._command.close)
+            self._stack = stack.pop_all()
+
+    def compile(self, jobs: Sequence[Job]) -> list[Built]:
+        """Compile jobs in their order. Raises GraderError when the process fails."""
+        limits = [REQUIRED_S if job.required else REPORTED_S for job in jobs]
         listed = []
         for number, (job, limit_s) in enumerate(zip(jobs, limits, strict=True)):
-            _write(home / f"{number}.text", _text(job.kernel))
+            _write(self._home / f"{number}.text", _text(job.kernel))
             options = asdict(job.kernel.options)
             one = {"file": f"{number}.text", "target": job.target, "limit_s": limit_s}
             listed.append(one | {"options": options, "sass": job.required})
-        _write(home / "jobs.json", json.dumps(listed))
+        _write(self._home / "jobs.json", json.dumps(listed))
         limit_s = min(sum(limits), ALL_S + REQUIRED_S)  # the last one may begin late
-        done = fork_server.run_once(
-            fork_server.program(
-                f"grader.backends.{backend}.{module}",
-                *(str(home), str(ALL_S), fork_server.walls_left_out()),
-            ),
-            home,
-            fork_server.START_S + limit_s,
-        )
-        built = _results(home / "built.jsonl")
-    if not built:
-        said = done.output.strip().splitlines()
-        raise GraderError(
-            f"The compiler's process ended: {said[-1] if said else 'it said nothing'}"
-        )
-    return built
+        done = self._command.finish(fork_server.START_S + limit_s)
+        built = _results(self._home / "built.jsonl")
+        if not built:
+            said = done.output.strip().splitlines()
+            raise GraderError(
+                f"The compiler's process ended: {said[-1] if said else 'it said nothing'}"
+            )
+        return built
+
+    def close(self) -> None:
+        self._stack.close()
 
 
 def _write(path: Path, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -39,11 +39,25 @@ def run(grading: Grading, step: Step) -> StepResult:
         grading.on_step(step)
         finding = _finding(grading, step)
     result = _record(grading, step, finding, finding.earlier_s + time.monotonic() - began)
-    for other in grading.order:
-        if step.name in other.needs and unmet_need(grading, other) is None:
-            with suppress(Exception):  # the step itself meets it again, and reports it
-                other.begin(grading)
+    if len(grading.steps) == 1 and result.outcome is Outcome.PASS:
+        _early(grading, [one.prepare for one in _not_left_out(grading)])
+    _early(grading, [one.begin for one in _not_left_out(grading) if _may_begin(grading, one, step)])
     return result
+
+
+def _not_left_out(grading: Grading) -> list[Step]:
+    return [one for one in grading.order if one.name not in grading.options.leave_out]
+
+
+def _may_begin(grading: Grading, step: Step, ended: Step) -> bool:
+    """Report whether the step that ended was the last one that this one needed."""
+    return ended.name in step.needs and unmet_need(grading, step) is None
+
+
+def _early(grading: Grading, works: Sequence[Callable[[Grading], None]]) -> None:
+    for work in works:
+        with suppress(Exception):  # the step itself meets it again, and reports it
+            work(grading)
 
 
 def unmet_need(grading: Grading, step: Step) -> str | None:

@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -79,6 +79,7 @@ class Grading:
         self.started_at = datetime.now(UTC)
         self.began = time.monotonic()
         self.workers = Workers(self.exercise, self.kernel, self.options, self.fork_servers)
+        self.at_close = ExitStack()  # of what ends with this grading
         self._begun: dict[Callable[[Grading], Any], Future[Any]] = {}
         self._done: dict[Callable[[Grading], Any], Any] = {}
 
@@ -171,4 +172,5 @@ class Grading:
 
     def close(self) -> None:
         wait(self._begun.values())
+        self.at_close.close()
         self.workers.close()

@@ -74,7 +74,8 @@ class Step:
     behind the last step that it needs. `applies(spec)` says whether an exercise has the step, and
     `asks(spec)` returns its requirement for `grader show`. `runs_tests` marks a step that judges
     the exercise's own tests: they run directly before it. `unsimulated(spec)` says whether the step
-    runs although one of `needs` could not be simulated on this machine. `begin`, called as soon as
+    runs although one of `needs` could not be simulated on this machine. `prepare`, called once the
+    check's first step has passed, may start what this step will need. `begin`, called as soon as
     the steps in `needs` have passed, may begin work in parallel to other steps; what goes wrong in
     it is left for `run` to meet again. `slow` says, for somebody who waits, why the step may take
     long. `alone` marks a step that measures: on a GPU, other programs there would disturb it.
@@ -93,6 +94,7 @@ class Step:
     asks: Callable[[Any], str] = nothing
     runs_tests: bool = False
     unsimulated: Callable[[Any], bool] = never
+    prepare: Callable[[Grading], None] = begin_nothing
     begin: Callable[[Grading], None] = begin_nothing
     slow: Callable[[Grading], str] = no_reason
     alone: bool = False

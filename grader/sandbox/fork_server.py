@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,37 +96,67 @@ class Done:
     output: str
 
 
-def run_once(argv: Sequence[str], home: Path, limit_s: float, **variables: str) -> Done:
-    """Run one command as a worker: its environment, its home, and nothing of it left at the end.
+class Command:
+    """One command that runs as a worker: its environment and its home; nothing of it is left.
 
+    Its standard input ends with `finish`, so that a process can get ready before it has work.
     `variables` are added to the environment. Raises CannotGrade when it cannot start.
     """
-    with tempfile.TemporaryFile() as output:
+
+    def __init__(self, argv: Sequence[str], home: Path, **variables: str) -> None:
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        self._process: subprocess.Popen[bytes] | None = None
         try:
-            process = _started(
+            self._process = _started(
                 argv,
                 cwd=home,
                 env=environment(home) | variables,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
+                stdin=subprocess.PIPE,
+                stdout=self._output,
+                stderr=self._output,
                 start_new_session=True,
             )
         except OSError as error:
+            self._output.close()
             raise CannotGrade(
                 f"{argv[0]} could not be started ({error}).", "Check its permissions."
             ) from None
+
+    def finish(self, limit_s: float) -> Done:
+        """End its standard input, wait until it ends, and kill what is left of it."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        status = None
         try:
-            status = process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            status = None
+            self._process.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                status = self._process.wait(limit_s)
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            _end_orphans_of(process)
-        output.seek(max(0, os.fstat(output.fileno()).st_size - MAX_OUTPUT))
-        return Done(status, printable(output.read().decode(errors="replace")))
+            self._end()
+        self._output.seek(max(0, os.fstat(self._output.fileno()).st_size - MAX_OUTPUT))
+        return Done(status, printable(self._output.read().decode(errors="replace")))
+
+    def close(self) -> None:
+        """Kill the command if it still runs."""
+        self._end()
+        self._output.close()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait()
+        _end_orphans_of(process)
+
+
+def run_once(argv: Sequence[str], home: Path, limit_s: float, **variables: str) -> Done:
+    """Run one command as `Command` does, to its end. Raises CannotGrade when it cannot start."""
+    with closing(Command(argv, home, **variables)) as command:
+        return command.finish(limit_s)
 
 
 def _started(argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:

@@ -64,6 +64,30 @@ def test_every_step_that_ended_is_passed_on_with_its_outcome(grading: Grading):
     assert ended == [("load", Outcome.FAIL), ("correctness", Outcome.NOT_RUN)]
 
 
+@pytest.mark.parametrize(
+    ("outcome", "left_out", "expected"),
+    [
+        (Outcome.PASS, (), ["late"]),
+        (Outcome.FAIL, (), []),
+        (Outcome.PASS, ("late",), []),
+    ],
+)
+def test_steps_prepare_once_when_the_first_one_has_passed(
+    grading: Grading, outcome: Outcome, left_out: tuple[str, ...], expected: list[str]
+):
+    prepared: list[str] = []
+    first = replace(steps.every()["load"], run=lambda _: Finding("", outcome=outcome))
+    second = replace(first, name="second")
+    late = replace(first, name="late", prepare=lambda _: prepared.append("late"))
+    broken = replace(first, name="broken", prepare=lambda _: 1 / 0)
+    grading.options = replace(grading.options, leave_out=left_out)
+    grading.order = (first, broken, second, late)
+    grading.points = {step.name: 0 for step in grading.order}
+    run(grading, first)
+    run(grading, second)
+    assert prepared == expected
+
+
 @pytest.mark.parametrize("name", steps.every())
 def test_every_step_says_why_it_may_take_long(name: str, grading: Grading):
     reason = steps.every()[name].slow(grading)

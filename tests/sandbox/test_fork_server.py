@@ -226,3 +226,22 @@ def test_a_command_on_a_thread_and_a_fork_server_leave_each_other_alone(
         for command in commands:
             command.join()
     assert printed == ["first\n", "second\n"]
+
+
+def test_a_command_waits_for_its_work_until_it_is_finished(temporary: Path):
+    with closing(fork_server_module.Command(["cat"], temporary)) as command:
+        pid = command._process.pid
+        with pytest.raises(subprocess.TimeoutExpired):
+            command._process.wait(0.2)
+        assert command.finish(60) == fork_server_module.Done(0, "")
+    assert pid not in processes.descendants()
+
+
+def test_a_command_that_never_ends_is_killed(temporary: Path):
+    script = ["sh", "-c", "echo began; sleep 60"]
+    with closing(fork_server_module.Command(script, temporary)) as command:
+        assert command.finish(0.5).status is None
+    before = processes.descendants()
+    with closing(fork_server_module.Command(script, temporary)):
+        assert processes.descendants() > before
+    assert processes.descendants() == before

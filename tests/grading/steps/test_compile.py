@@ -158,19 +158,27 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> list[list[dict[str, object]]]:
     """Stands in for the compiler's process; returns the jobs of each run."""
     ran: list[list[dict[str, object]]] = []
 
-    def run_once(argv: Sequence[str], home: Path, limit_s: float) -> Done:
-        jobs = json.loads((home / "jobs.json").read_text())
-        ran.append(jobs)
-        code = {"registers": 8, "spills": 0, "shared": 0, "tensor": 0, "threads": 128}
-        lines = [code | {"loads": {"128": 1}, "stores": {}, "arithmetic": 3} for _ in jobs]
-        if any("late" in (home / str(job["file"])).read_text() for job in jobs):
-            lines = [{"timed_out": 120.0}]
-        if any("broken" in (home / str(job["file"])).read_text() for job in jobs):
-            lines = [{"fault": "OSError: tool"}]
-        (home / "built.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        return Done(0, "")
+    class Command:
+        def __init__(self, argv: Sequence[str], home: Path) -> None:
+            self.home = home
 
-    monkeypatch.setattr(compiling.fork_server, "run_once", run_once)
+        def finish(self, limit_s: float) -> Done:
+            jobs = json.loads((self.home / "jobs.json").read_text())
+            ran.append(jobs)
+            code = {"registers": 8, "spills": 0, "shared": 0, "tensor": 0, "threads": 128}
+            lines = [code | {"loads": {"128": 1}, "stores": {}, "arithmetic": 3} for _ in jobs]
+            if any("late" in (self.home / str(job["file"])).read_text() for job in jobs):
+                lines = [{"timed_out": 120.0}]
+            if any("broken" in (self.home / str(job["file"])).read_text() for job in jobs):
+                lines = [{"fault": "OSError: tool"}]
+            built = "".join(f"{json.dumps(line)}\n" for line in lines)
+            (self.home / "built.jsonl").write_text(built)
+            return Done(0, "")
+
+        def close(self) -> None:
+            assert self.home.exists()  # it is removed when nothing uses it any more
+
+    monkeypatch.setattr(compiling.fork_server, "Command", Command)
     monkeypatch.setattr(compiling, "_built", {})
     return ran
 
@@ -187,6 +195,65 @@ def test_a_text_is_compiled_once_wherever_the_file_lies(
     compiling.build("triton", [Job("float32", wider, 90, True)])
     compiling.build("triton", [Job("float32", KERNEL, 80, True)])
     assert len(tool) == 3
+
+
+@pytest.fixture
+def homes(tool: list[list[dict[str, object]]], monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Have `tool` stand in for the compiler's process; returns the home of each one that began."""
+    began: list[Path] = []
+    command = compiling.fork_server.Command
+
+    def begin(argv: Sequence[str], home: Path) -> object:
+        began.append(home)
+        return command(argv, home)
+
+    monkeypatch.setattr(compiling.fork_server, "Command", begin)
+    monkeypatch.setattr(findings, "jobs", lambda _: [Job("float32", KERNEL, 90, True)])
+    return began
+
+
+def test_a_compiler_that_waits_gets_the_jobs_of_one_run(
+    grading: Grading, homes: list[Path], tool: list[list[dict[str, object]]]
+) -> None:
+    STEPS["compile"].prepare(grading)
+    assert [home.exists() for home in homes] == [True]
+    findings.build(grading)
+    assert [home.exists() for home in homes] == [False]
+    compiling._built.clear()
+    findings.build(grading)
+    assert (len(homes), len(tool)) == (2, 2)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["nothing compiled", "compiled before"])
+def test_a_compiler_without_jobs_ends_with_the_check(
+    grading: Grading, homes: list[Path], known: bool
+) -> None:
+    if known:
+        findings.build(grading)
+    STEPS["compile"].prepare(grading)
+    if known:
+        findings.build(grading)
+    grading.close()
+    assert len(homes) == 1 + known
+    assert not any(home.exists() for home in homes)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(device="cuda"),
+        Options(case=ADD.spec.edges[0]),
+        Options(shrink=False),
+        Options(hardened=True),
+    ],
+    ids=["a GPU", "one case", "trials of an author", "a class"],
+)
+def test_a_compiler_waits_only_where_somebody_does_and_a_core_is_idle(
+    grading: Grading, homes: list[Path], options: Options
+) -> None:
+    grading.options = options
+    STEPS["compile"].prepare(grading)
+    assert homes == []
 
 
 def test_a_required_gpu_comes_first_and_has_more_time(

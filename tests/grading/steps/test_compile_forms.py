@@ -110,7 +110,7 @@ def test_a_choice_of_an_earlier_call_stands_for_all_forms(
     """The GPU of this test refuses the chosen form, of 4 warps, and all of less than `fitting`."""
     seen: list[set[int]] = []
 
-    def built(backend: str, every: Sequence[Job]) -> list[Built]:
+    def built(backend: str, every: Sequence[Job], waiting: object) -> list[Built]:
         warps = [job.kernel.options.num_warps for job in every]
         seen.append(set(warps))
         return [CODE if number >= fitting else LARGE for number in warps]

@@ -19,12 +19,29 @@ def compile_kernels(grading: Grading) -> Finding:
     return findings.compiled(grading)
 
 
-def begin(grading: Grading) -> None:
-    """Compile while later steps run, where those need no GPU."""
+def prepare(grading: Grading) -> None:
+    """Load the compiler while outputs are compared, which takes one core.
+
+    Where many files are graded, the others have work, and most wrong kernels are never compiled.
+    """
     from grader.grading.steps.compile import findings
 
+    somebody_waits = grading.options.shrink and not grading.options.hardened
+    if somebody_waits and _in_parallel(grading):
+        grading.once(findings.compiler_process)
+
+
+def _in_parallel(grading: Grading) -> bool:
+    """Report whether to compile while other steps run: those of this check need no GPU."""
     options = grading.options
-    if options.device == "cpu" and options.pretend is None and options.case is None:
+    return options.device == "cpu" and options.pretend is None and options.case is None
+
+
+def begin(grading: Grading) -> None:
+    """Compile while later steps run."""
+    from grader.grading.steps.compile import findings
+
+    if _in_parallel(grading):
         grading.once(findings.jobs)
         grading.begin(findings.build)
 
@@ -59,6 +76,7 @@ STEP = Step(
     asks=asks,
     unsimulated=unsimulated,
     run=compile_kernels,
+    prepare=prepare,
     begin=begin,
     slow=slow.compiling,
 )

@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 from grader import backends
 from grader.course import settings
 from grader.grading import compiling
-from grader.grading.compiling import Built, Code, Fault, Job, Missing, Refusal, TooLong
+from grader.grading.compiling import (
+    Built,
+    Code,
+    CompilerProcess,
+    Fault,
+    Job,
+    Missing,
+    Refusal,
+    TooLong,
+)
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.model import (
@@ -118,8 +127,17 @@ def _first_forms(kernels: Sequence[Specialisation]) -> Sequence[Specialisation]:
     return [one for one in kernels if not one.trial or one is tried[one.kernel]]
 
 
+def compiler_process(grading: Grading) -> CompilerProcess:
+    """Start the compiler's process, which ends with the check if nothing is compiled."""
+    process = CompilerProcess(grading.spec.backend)
+    grading.at_close.callback(process.close)
+    return process
+
+
 def build(grading: Grading) -> list[Built]:
-    return compiling.build(grading.spec.backend, grading.once(jobs))
+    waiting = grading.done(compiler_process)
+    grading.forget(compiler_process)  # it serves once
+    return compiling.build(grading.spec.backend, grading.once(jobs), waiting)
 
 
 def targets(grading: Grading) -> tuple[int, tuple[int, ...]]:
