@@ -34,10 +34,6 @@ ENVIRONMENT = {
     # A judge uses one stream. With CUDA's eight queues the driver takes three times as long for its
     # context, and it makes one after the other (bench/results/contexts_h100.json).
     "CUDA_DEVICE_MAX_CONNECTIONS": "1",
-    # Torch otherwise cuts small tensors from large pieces of memory, and none is left whole for a
-    # large one. All other memory is reserved from the kernel then: 7 of 47 measurements of 01 on
-    # H100s ended for want of 1.9 GiB.
-    "PYTORCH_ALLOC_CONF": "expandable_segments:True",
     "HYPOTHESIS_STORAGE_DIRECTORY": os.devnull,  # or it leaves .hypothesis where the learner is
 }
 STOP_S = 15.0  # seconds that an interrupted judge gets to end its worker

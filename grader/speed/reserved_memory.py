@@ -13,10 +13,7 @@ MIB = 1 << 20
 FIXED_ALLOWANCE = 512 * MIB
 # A kernel may hold this much more while it is timed than in the memory step.
 SLACK = 128 * MIB
-# For the judge's own work. When torch cut small tensors from them, which it no longer does
-# (judge_process), one of 40 measurements of 01 on an H100 ran out of memory with two, 7 of 47 with
-# three.
-PIECES = 3
+PIECES = 3  # for the judge's own work
 
 
 def allowance(held_bytes: int) -> int:
@@ -39,7 +36,8 @@ def available() -> int:
 def reserve_for_judge(piece_bytes: int) -> None:
     """Reserve PIECES more pieces of memory than torch has by now, for the judge's own work.
 
-    The same work may need a little more memory the second time.
+    The same work may need more memory the second time: torch cuts a small tensor from a large
+    piece, and while that tensor lives, takes a new piece for the next large one.
     """
     enough, taken = torch.cuda.memory_reserved() + PIECES * piece_bytes, []
     while torch.cuda.memory_reserved() < enough:

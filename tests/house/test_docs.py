@@ -424,6 +424,12 @@ def test_a_latency_on_a_gpu_is_as_the_pages_say():
     steps = record["duration"]
     took = f"took {steps['median_s']:.1f} s, and the slowest {steps['slowest_s']:.1f} s"
     assert took in page
+    later = json.loads((ROOT / "bench/results/accuracy_latency_cycles_h100.json").read_text())
+    shares = [row["share"] for row in later["bound_repeats"]["rows"]]
+    middle = statistics.median(shares)
+    less, more = 100 * (1 - min(shares) / middle), 100 * (max(shares) / middle - 1)
+    assert f"between {less:.1f} % less and {more:.1f} % more than their median, none" in page
+    assert f"a speed step took {later['duration']['median_s']:.1f} s." in page
     gains = {row["kernel"]: 100 * row["gain"] for row in record["bound_liars"]["rows"]}
     assert f"`lies_a_little` gained {gains['lies_a_little']:+.2f} % and" in page
     assert f"claims half, {gains['lies_about_time']:+.2f} %" in page

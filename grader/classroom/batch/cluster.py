@@ -43,7 +43,7 @@ MEASURING_CORES = 4
 # On a host with GPUs. The driver makes one CUDA context after the other, for all processes and GPUs
 # (bench/results/contexts_h100.json): on a host with four H100s, 48 workers compared 48 kernels in
 # 74 s, and 24 workers 24 kernels in 32 s.
-MOST_WITH_GPUS = 32
+MOST_WITH_GPUS = 24
 START_S = 60.0  # for a client to reach a scheduler
 # Whatever a user's own dask configuration says: a lane is one process with children of its own,
 # which may use all memory, and what is done again is decided here.

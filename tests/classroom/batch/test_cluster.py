@@ -25,7 +25,7 @@ GIB = 1 << 30
         pytest.param(16, 24 * GIB, 0, 8, id="as many as the memory holds"),
         pytest.param(16, 128 * GIB, 1, 16, id="a single GPU measures while nobody compares"),
         pytest.param(32, 256 * GIB, 2, 24, id="cores stay free for each GPU's measurement"),
-        pytest.param(64, 512 * GIB, 4, 32, id="more would wait for the driver's contexts"),
+        pytest.param(64, 512 * GIB, 4, 24, id="more would wait for the driver's contexts"),
         pytest.param(96, 512 * GIB, 0, 96, id="no driver, nothing to wait for"),
         pytest.param(8, 64 * GIB, 4, 4, id="one for each GPU, however few the cores"),
     ],

@@ -561,6 +561,20 @@ def test_only_a_hardened_judge_holds_memory_back(monkeypatch, hardened, held, ex
     assert room == ([200] if expected else [])
 
 
+def test_each_measurement_begins_without_what_the_last_one_reserved(monkeypatch):
+    """01 on busy H100s: what the first, noisy one had reserved was taken for the judge's own."""
+    done: list[str] = []
+    reference = SimpleNamespace(close=lambda: None)
+    bound = SimpleNamespace(by_host=False, reference=lambda *_: reference)
+    monkeypatch.setattr(timing, "bound_of", lambda spec: bound)
+    monkeypatch.setattr(timing.devices, "release_cached_memory", lambda: done.append("released"))
+    monkeypatch.setattr(timing, "_timed", lambda *_: done.append("timed") or hopeless(0.01, BOUND))
+    slots = SimpleNamespace(spec=catalog.find(ROOT, "01_vector_add").spec)
+    for _ in range(2):
+        timing._measure(SimpleNamespace(fork_servers=None), slots, None, None, [])
+    assert done == ["released", "timed"] * 2
+
+
 # -- a call without kernels, at the scored size
 
 

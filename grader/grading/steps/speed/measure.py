@@ -20,7 +20,7 @@ from grader.correctness import no_kernel_failure
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.speed.verdict import finding, hopeless, together
-from grader.machine import gpu_lock, nvml, one_core
+from grader.machine import devices, gpu_lock, nvml, one_core
 from grader.model import (
     BrokenExercise,
     Case,
@@ -127,6 +127,9 @@ def _undisturbed(measured: Callable[[], Finding], others: bool) -> Finding:
 def _measure(
     grading: Grading, slots: Slots, arena: CudaArena, sizing: Sizing, others: Sequence[nvml.Process]
 ) -> Finding:
+    # Torch may still have what an earlier measurement reserved from its kernel. The judge would
+    # take it for memory of its own, reserve more beyond it, and find none.
+    devices.release_cached_memory()
     bound, (_, gates) = bound_of(slots.spec), slots.spec.timed
     host = one_core() if bound.by_host else nullcontext(_as_it_is)
     with host as keep, closing(bound.reference(slots, grading.fork_servers, arena)) as reference:
