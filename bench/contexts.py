@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from threading import BrokenBarrierError
 from typing import Any
 
 from host import machine
@@ -45,13 +46,13 @@ def contexts(
     try:
         if one_node:
             _hide_other_gpus()
-    except OSError as error:
+        cuda = ctypes.CDLL("libcuda.so.1")
+        barrier.wait(PATIENCE_S)
+    except (OSError, BrokenBarrierError) as error:
         barrier.abort()
-        said.put(str(error))
+        said.put(repr(error))
         return
-    cuda = ctypes.CDLL("libcuda.so.1")
     device, context, address = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
-    barrier.wait(PATIENCE_S)
     times = [time.monotonic()]
     statuses = [cuda.cuInit(0)]
     times.append(time.monotonic())
@@ -72,7 +73,7 @@ def _hide_other_gpus() -> None:
     """Mount an empty file over each other GPU's node, in a mount namespace of this process."""
     own_mounts()
     hidden = set(Path("/dev").glob("nvidia[0-9]*")) - set(gpu_nodes())
-    with tempfile.NamedTemporaryFile(delete=False) as empty:
+    with tempfile.NamedTemporaryFile() as empty:  # the mounts keep it
         for node in hidden:
             mount(empty.name, node, flags=MS_BIND)
 

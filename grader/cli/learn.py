@@ -164,7 +164,7 @@ def _check(requests: Sequence[Request], verbose: bool, json: bool, remember: boo
         ended.append(STOPWATCH.seconds())
         if remember:
             notices.append(standings.record(requests[0].exercise.root, result).notice)
-        if not json:  # the judge takes as long to end its processes
+        if not json:  # loaded now, while the judge ends its processes: nobody waits for it
             from grader.reports import terminal, trace_terminal  # noqa: F401
 
     with say.progress() as progress:

@@ -209,11 +209,10 @@ def _text(kernel: Specialisation) -> str:
 class CompilerProcess:
     """The process that compiles, behind walls: it loads the compiler, and waits for jobs.
 
-    It serves one kernel file. Raises CannotGrade when it cannot start.
+    It serves one call of `compile`. Raises CannotGrade when it cannot start.
     """
 
     def __init__(self, backend: str) -> None:
-        self._stack = ExitStack()
         with ExitStack() as stack:
             folder = stack.enter_context(fork_server.private_home())
             self._home = folder / "home"  # the process makes its root beside it

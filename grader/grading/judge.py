@@ -112,9 +112,8 @@ def _serve(asked: Iterator[Request], outbox: Outbox, interrupted: threading.Even
     first = next(asked, None)
     if first is None:
         return 0
-    # The worker's imports run while ours do: both are seconds long. So what is imported before it
-    # starts, at the top of this module and of those that it imports, loads neither torch nor
-    # pydantic.
+    # The worker's imports run while ours do: both are seconds long. Nothing that is imported before
+    # it starts may load torch or pydantic.
     early = _early_fork_server(first)
     try:
         _import_all(early, interrupted.is_set())

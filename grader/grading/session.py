@@ -172,5 +172,7 @@ class Grading:
 
     def close(self) -> None:
         wait(self._begun.values())
-        self.at_close.close()
-        self.workers.close()
+        try:
+            self.at_close.close()
+        finally:
+            self.workers.close()

@@ -136,10 +136,10 @@ def cycle_by_cycle(
     how busy the core was at the time.
 
     A kernel that slows the reference in most cycles raises its usual share, but not that of its
-    best batch and the reference's best. The smaller one counts, by a higher rate of the reference.
-    Chance may give the reference alone a quiet moment. So the samples have this rate only as far as
-    the second best batches confirm it, and the quiet rates have all of it: a large difference is
-    noise.
+    best batch and the reference's best. The smaller share counts: the rate of the reference is
+    raised until it gives that share. Chance may give the reference alone a quiet moment. So the
+    samples have this rate only as far as the second best batches confirm it, and the quiet rates
+    have all of it: a large difference is noise.
     """
     even = at_one_speed(samples)
     usual, best, rate = even.ceilings[0], max(samples.ceilings), corrected_rate(even)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from grader.machine import nvml
@@ -22,9 +23,11 @@ def gpu_nodes(
     """Yield the nodes, without other GPUs' where the environment names GPUs that the driver lists.
 
     The environment may also name a GPU by its number or name a part of one (MIG), or nothing. Then
-    all nodes are yielded.
+    all nodes are yielded, with the folder in which graphics finds every GPU.
     """
     own = _own_minors(driver)
+    if own is None:
+        yield devices / "dri"
     for node in devices.glob("nvidia*"):
         minor = node.name.removeprefix("nvidia")
         if own is None or not minor.isdigit() or minor in own:
@@ -34,13 +37,14 @@ def gpu_nodes(
 def _own_minors(driver: Path) -> set[str] | None:
     """Return the minor numbers of the GPUs that the environment names; None if one is unknown."""
     minors = dict(_listed(driver))
-    named = os.environ.get(nvml.VISIBLE, "").split(",")
+    named = [name.strip() for name in os.environ.get(nvml.VISIBLE, "").split(",")]
     return {minors[uuid] for uuid in named} if minors.keys() >= set(named) else None
 
 
 def _listed(driver: Path) -> Iterator[tuple[str, str]]:
-    """Yield the UUID and the minor number of each GPU."""
+    """Yield the UUID and the minor number of each GPU whose file can be read."""
     for file in driver.glob("*/information"):
-        said = dict(re.findall(r"^(GPU UUID|Device Minor):\s*(\S+)", file.read_text(), re.M))
-        if len(said) == 2:
-            yield said["GPU UUID"], said["Device Minor"]
+        with suppress(OSError):
+            said = dict(re.findall(r"^(GPU UUID|Device Minor):\s*(\S+)", file.read_text(), re.M))
+            if len(said) == 2:
+                yield said["GPU UUID"], said["Device Minor"]

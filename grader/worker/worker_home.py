@@ -69,7 +69,7 @@ def _users_folders() -> Iterator[Path]:
 
 def gpu_devices() -> Iterator[Path]:
     yield from gpu_nodes()
-    yield from (Path("/dev/dri"), Path("/dev/dxg"), Path("/dev/shm"))
+    yield from (Path("/dev/dxg"), Path("/dev/shm"))
 
 
 def readable() -> Iterator[Path]:

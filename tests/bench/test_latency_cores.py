@@ -48,10 +48,13 @@ def test_a_claim_of_half_is_not_believed():
 
 
 @pytest.mark.parametrize("kernel", ["slows all but one by 50 %", "slows half by 50 %"])
-def test_who_slows_the_reference_in_most_cycles_gains_nothing(kernel: str):
+def test_a_kernel_that_slows_the_reference_in_most_cycles_gains_nothing(kernel: str):
     quiet = cores.Recorded([TRACE[:400]], RECORDED.overheads)
     found, cause = cores.grade(quiet, random.Random(1), 32, cores.KERNELS[kernel])
-    assert cause is not None or found < 1.02
+    if "all but one" in kernel:
+        assert cause is not None
+    else:
+        assert (cause, found < 1.02) == (None, True)
 
 
 def test_a_kernel_slows_the_reference_but_for_the_cycles_that_it_spares():

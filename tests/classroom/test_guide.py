@@ -244,8 +244,8 @@ def test_several_gpus_grade_as_many_a_minute_as_was_measured():
     assert f"measuring {second:.1f} times" in words
     best = max(record["four_h100s"]["runs"], key=lambda run: run["a_minute"])
     assert best["cells"] == {"graded": 120}
-    rate = f"in {best['grading_s']:.0f} s, {best['a_minute']:.1f} kernels a minute"
-    assert f"a class of {best['students']} {rate}" in words
+    graded = f"{best['kernels']} kernels of a class of {best['students']}"
+    assert f"{graded} in {best['grading_s']:.0f} s, {best['a_minute']:.1f} a minute." in words
     assert f"That is {best['a_minute'] / single['a_minute']:.1f} times as many" in words
     for speeds in (*four["speeds"].values(), *best["speeds"].values()):
         shares = [one["share"] for one in speeds if one["raised"] == 1]

@@ -429,7 +429,7 @@ def test_a_latency_on_a_gpu_is_as_the_pages_say():
     middle = statistics.median(shares)
     less, more = 100 * (1 - min(shares) / middle), 100 * (max(shares) / middle - 1)
     assert f"between {less:.1f} % less and {more:.1f} % more than their median, none" in page
-    assert f"a speed step took {later['duration']['median_s']:.1f} s." in page
+    assert f"steps took {later['duration']['median_s']:.1f} s in the median." in page
     gains = {row["kernel"]: 100 * row["gain"] for row in record["bound_liars"]["rows"]}
     assert f"`lies_a_little` gained {gains['lies_a_little']:+.2f} % and" in page
     assert f"claims half, {gains['lies_about_time']:+.2f} %" in page
@@ -516,6 +516,17 @@ def test_what_slowing_the_reference_of_a_latency_gains_was_replayed():
     (low, high), (least, most) = ((one["0.025"], one["0.975"]) for one in waits)
     assert f"lay between {low:.2f} and {high:.2f} by the first rule" in page
     assert f"lie between {least:.2f} and {most:.2f} by the last one" in page
+    seldom = "one core at a time"
+    longest = rows[seldom, used, "honest, waits for the GPU"]["shares"]["0.975"]
+    assert f"up to {longest:.2f} where the core stays busy for long" in page
+    right = {noisy(rows[seldom, rule, "honest"]) for rule in ("best", used)}
+    assert right == {"28 %"}
+    assert "for long, 28 % of a right kernel's measurements are `noisy` by it" in page
+    one, every = (
+        100 * (rows[seldom, used, f"slows {part} by 10 %"]["shares"]["0.5"] - 1)
+        for part in ("all but one", "all")
+    )
+    assert f"gains {one:.0f} % by slowing all but one by 10 %, and {every:.0f} % by" in trust
     for part in ("half", "all but one"):
         for by in (10, 50):
             shares = rows[mixed, used, f"slows {part} by {by} %"]["shares"]
@@ -527,11 +538,17 @@ def test_what_slowing_the_reference_of_a_latency_gains_was_replayed():
     gain = 100 * (little["shares"]["0.5"] - 1)
     assert f"{noisy(little)} of the measurements are `noisy`, and it gains {gain:.0f} %" in trust
     assert much["noisy"] == much["runs"]
-    seldom = rows["one core at a time", used, "slows all by 50 %"]
-    gain = 100 * (seldom["shares"]["0.5"] - 1)
-    kept = 100 * (1 - seldom["noisy"] / seldom["runs"])
-    assert f"busy for long, {kept:.0f} % are not" in trust
-    assert f"the file then gains {gain:.0f} %" in trust
+    for part, words in (
+        (
+            "all",
+            "{kept:.0f} % of the measurements are not `noisy`, and the file gains {gain:.0f} %",
+        ),
+        ("all but one", "with all but one, {kept:.0f} %, and it gains {gain:.0f} %"),
+    ):
+        row = rows[seldom, used, f"slows {part} by 50 %"]
+        gain = 100 * (row["shares"]["0.5"] - 1)
+        kept = 100 * (1 - row["noisy"] / row["runs"])
+        assert words.format(kept=kept, gain=gain) in trust
     gain = 100 * (lie["shares"]["0.5"] - 1)
     told = f"{noisy(lie)} of the measurements are `noisy`, and in the others it gains {gain:.0f} %"
     assert told in trust

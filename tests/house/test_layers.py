@@ -149,8 +149,19 @@ def test_quick_commands_need_no_pydantic():
 
 
 def test_a_judge_starts_its_worker_before_it_loads_pydantic():
-    modules = ["grading.judge", "sandbox.fork_server", "course.catalog"]
-    assert loaded_by(modules, {"torch", "pydantic", "pytest"}) == set()
+    """It reads the spec, chooses the backend and starts the fork server before its own imports."""
+    code = (
+        "import sys; from pathlib import Path; from grader.course import catalog\n"
+        "from grader.grading import judge; from grader.grading.options import Options\n"
+        "from grader.grading.requests import Request; from grader.sandbox import ForkServer\n"
+        "ForkServer.start = lambda self: None\n"
+        "one = catalog.find(Path.cwd(), '01_vector_add')\n"
+        "early = judge._early_fork_server(Request(one, one.solution, Options(device='cpu')))\n"
+        "assert early is not None\n"
+        "print(*{'torch', 'pydantic', 'pytest'} & sys.modules.keys())"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (run.stdout.strip(), run.stderr) == ("", "")
 
 
 def test_a_worker_loads_no_pydantic():

@@ -108,7 +108,7 @@ def test_an_overhead_that_varies_raises_no_honest_claim_but_half_of_one():
     assert 1.8 < lie < 2.2
 
 
-def test_who_delays_the_reference_beside_hides_no_lie():
+def test_a_kernel_that_delays_the_reference_beside_hides_no_lie():
     """Its overhead counts as it was before the kernel's process was started."""
     told = measured([1.0] * CYCLES, 0.5, beside_s=1e-3)
     assert correction(at_one_speed(told).evidence) == pytest.approx(2, rel=0.02)
@@ -128,7 +128,7 @@ def test_the_best_rates_with_and_without_the_kernel_are_compared():
 
 @settings(max_examples=20)
 @given(speeds, slowings)
-def test_who_slows_the_reference_in_any_cycles_gains_no_more_than_is_held_down(
+def test_a_kernel_that_slows_the_reference_in_any_cycles_gains_no_more_than_is_held_down(
     slow: list[float], by: list[float]
 ):
     found, _ = graded(slowed(measured(slow), by))

@@ -9,6 +9,7 @@ import pytest
 from grader.worker.gpu_nodes import gpu_nodes
 
 UUIDS = ("GPU-aaaa", "GPU-bbbb", "GPU-cccc")
+ALL = {"nvidia0", "nvidia1", "nvidia2", "dri"}
 DRIVERS_OWN = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}
 
 
@@ -32,12 +33,10 @@ def machine(tmp_path: Path) -> tuple[Path, Path]:
     ("visible", "shown"),
     [
         pytest.param("GPU-bbbb", {"nvidia1"}, id="its own"),
-        pytest.param("GPU-cccc,GPU-aaaa", {"nvidia0", "nvidia2"}, id="both that it may use"),
-        pytest.param(None, {"nvidia0", "nvidia1", "nvidia2"}, id="all where none is named"),
-        pytest.param("1", {"nvidia0", "nvidia1", "nvidia2"}, id="CUDA's numbers are not minors"),
-        pytest.param(
-            "MIG-bbbb", {"nvidia0", "nvidia1", "nvidia2"}, id="a part of a GPU has no own node"
-        ),
+        pytest.param("GPU-cccc, GPU-aaaa", {"nvidia0", "nvidia2"}, id="both that it may use"),
+        pytest.param(None, ALL, id="all where none is named"),
+        pytest.param("1", ALL, id="CUDA's numbers are not minors"),
+        pytest.param("MIG-bbbb", ALL, id="a part of a GPU has no own node"),
     ],
 )
 def test_a_worker_finds_the_nodes_of_the_gpus_that_are_named(
@@ -58,4 +57,16 @@ def test_all_nodes_are_found_where_the_driver_lists_nothing(
     devices, _ = machine
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", UUIDS[0])
     nodes = {node.name for node in gpu_nodes(devices, tmp_path / "nothing")}
-    assert nodes == DRIVERS_OWN | {"nvidia0", "nvidia1", "nvidia2"}
+    assert nodes == DRIVERS_OWN | ALL
+
+
+def test_all_nodes_are_found_where_the_driver_s_file_cannot_be_read(
+    machine: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+):
+    """An error would cost the worker the whole wall around its files."""
+    devices, driver = machine
+    for file in driver.glob("*/information"):
+        file.unlink()
+        file.mkdir()
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", UUIDS[0])
+    assert {node.name for node in gpu_nodes(devices, driver)} == DRIVERS_OWN | ALL

@@ -41,8 +41,9 @@ LANE_MEMORY = 3 << 30  # bytes of the machine's memory that a judge with its wor
 # as low as 0.614 on one of four H100s with 16 cores each (bench/results/grade_gpus_h100.json).
 MEASURING_CORES = 4
 # On a host with GPUs. The driver makes one CUDA context after the other, for all processes and GPUs
-# (bench/results/contexts_h100.json): on a host with four H100s, 48 workers compared 48 kernels in
-# 74 s, and 24 workers 24 kernels in 32 s.
+# (bench/results/contexts_h100.json). Four H100s graded 20.1 kernels a minute with 32 workers, whose
+# first parts took 15.8 s in the median, and 21.0 with 24, whose first parts took 11.7 s (four_h100s
+# in bench/results/grade_gpus.json).
 MOST_WITH_GPUS = 24
 START_S = 60.0  # for a client to reach a scheduler
 # Whatever a user's own dask configuration says: a lane is one process with children of its own,

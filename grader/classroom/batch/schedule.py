@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 MOST_TRIES = 3  # of one unit, ended by faults of machines
-ROUND = 48  # first parts on a GPU, before what they left is measured
+# Kernels that a GPU compares before it measures them. All judges but one end between the two, so
+# that short rounds would cost many starts.
+ROUND = 48
 
 
 class Part(StrEnum):

@@ -26,9 +26,9 @@ CYCLES = 32
 RERUN = 0.06
 # The overhead of a batch is half as long as its calls, and varies by a tenth of them.
 LEEWAY = 4.0
-# The reference's best batch without the kernel may be this much faster than its best beside it, and
-# so may that one be, compared with the kernel's best, unless the second best batches confirm it. On
-# a quiet core, best batches of twelve were up to 6 % apart.
+# The reference's best batch without the kernel may be this much faster than its best beside it. So
+# much may the best batches lower a share that the second best do not confirm. On a quiet core, best
+# batches of twelve were up to 6 % apart.
 STEADY = 0.1
 # A share that is closer to its gate than its own error cannot be decided.
 INDIFFERENCE = 0.15

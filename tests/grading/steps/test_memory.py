@@ -329,16 +329,22 @@ def test_memory_that_the_simulated_gpu_was_given_contradicts_a_series_without_it
     assert "a peak of 0 bytes, and the step counted at least" in step.memory.over_call.missing
 
 
-def test_a_reference_that_fails_in_the_inputs_dtypes_is_named_and_decides_nothing():
+@pytest.mark.parametrize("rejected", ["", "the kernel's process sent no series"])
+def test_a_reference_that_fails_in_the_inputs_dtypes_is_named_and_decides_nothing(rejected: str):
+    """Beside the reason why the kernel's own series is missing, if it is."""
+
     def reference(inputs):
         raise RuntimeError("not implemented for 'Half'")
 
-    one = SimpleNamespace(case=Case((8,), "float16"), inputs={}, held=HeldSeries(((0, 0), (1, 4))))
+    points = () if rejected else ((0, 0), (1, 4))
+    held = HeldSeries(points, rejected)
+    one = SimpleNamespace(case=Case((8,), "float16"), inputs={}, held=held)
     found = over_call(SimpleNamespace(reference=reference), one)
     assert found.missing == (
-        """torch's own call failed, RuntimeError("not implemented for 'Half'")"""
+        (rejected and f"{rejected}; ")
+        + """torch's own call failed, RuntimeError("not implemented for 'Half'")"""
     )
-    assert (found.kernel, found.torch) == (((0, 0), (1, 4)), ())
+    assert (found.kernel, found.torch) == (points, ())
 
 
 def test_on_a_gpu_the_series_is_that_of_the_simulated_call(on_gpu):

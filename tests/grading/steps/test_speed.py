@@ -562,7 +562,7 @@ def test_only_a_hardened_judge_holds_memory_back(monkeypatch, hardened, held, ex
 
 
 def test_each_measurement_begins_without_what_the_last_one_reserved(monkeypatch):
-    """01 on busy H100s: what the first, noisy one had reserved was taken for the judge's own."""
+    """Else the judge takes it for memory of its own, and finds none for what it reserves beyond."""
     done: list[str] = []
     reference = SimpleNamespace(close=lambda: None)
     bound = SimpleNamespace(by_host=False, reference=lambda *_: reference)

@@ -26,6 +26,7 @@ def prepare(grading: Grading) -> None:
     """
     from grader.grading.steps.compile import findings
 
+    # Trials of an author's kernels do not shrink cases, and class runs are hardened.
     somebody_waits = grading.options.shrink and not grading.options.hardened
     if somebody_waits and _in_parallel(grading):
         grading.once(findings.compiler_process)

@@ -131,6 +131,7 @@ def compiler_process(grading: Grading) -> CompilerProcess:
     """Start the compiler's process, which ends with the check if nothing is compiled."""
     process = CompilerProcess(grading.spec.backend)
     grading.at_close.callback(process.close)
+    grading.at_close.callback(grading.forget, compiler_process)
     return process
 
 

@@ -17,5 +17,6 @@ def over_call(spec: Spec, one: Counted) -> HeldOverCall:
     try:
         torch = held_by_torch(spec, one.inputs)
     except Exception as error:
-        return found.model_copy(update={"missing": f"torch's own call failed, {error!r}"})
+        why = (found.missing, f"torch's own call failed, {error!r}")
+        return found.model_copy(update={"missing": "; ".join(filter(None, why))})
     return found.model_copy(update={"torch": torch.series.points, "torch_outputs": torch.outputs})
