@@ -37,6 +37,7 @@ from typing import Any
 
 from grader.machine import processes
 from grader.worker import confine, pids
+from grader.worker.abandoned import remove_if_abandoned
 from grader.worker.worker_home import UNUSED_USERS, Place
 
 LONGEST_ERROR = 300  # characters
@@ -84,7 +85,7 @@ class Compiler:
 
 def carry_out(compiler: Compiler, folder: Path, all_s: float, walls: str) -> None:
     """Carry out a folder's jobs; `walls` names those to leave out, separated by commas."""
-    processes.die_with_parent(signal.SIGKILL)
+    remove_if_abandoned(folder.parent, folder / "jobs.json")
     without = [name.strip() for name in walls.split(",") if name.strip()]
     if "pids" not in without and pids.enter_pid_namespace():
         os.setsid()  # the session that the judge made is one outside

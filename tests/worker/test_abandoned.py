@@ -1,0 +1,72 @@
+"""A folder of a killed judge is removed, and what worked there ends: with real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+WORK = """
+import sys
+from pathlib import Path
+from grader.worker.abandoned import remove_if_abandoned
+folder = Path(sys.argv[1])
+remove_if_abandoned(folder, folder / "jobs")
+print("works", flush=True)
+sys.stdin.read()
+"""
+# It stands for the judge: it starts the work and waits.
+JUDGE = """
+import subprocess, sys
+work = subprocess.Popen([sys.executable, "-c", *sys.argv[1:]], stdin=subprocess.PIPE)
+print(work.pid, flush=True)
+work.wait()
+"""
+
+
+def soon(holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 10
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.01)
+    return holds()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "private"
+    made.mkdir()
+    return made
+
+
+def test_a_killed_judge_leaves_no_folder_and_no_process(folder: Path):
+    command = [sys.executable, "-c", JUDGE, WORK, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as judge:
+        assert judge.stdout is not None
+        started, works = int(judge.stdout.readline()), judge.stdout.readline()
+        assert (works, folder.exists()) == ("works\n", True)
+        judge.send_signal(signal.SIGKILL)
+    assert soon(lambda: not folder.exists())
+    assert soon(lambda: not Path(f"/proc/{started}").exists() or _is_dead(started))
+
+
+def _is_dead(pid: int) -> bool:
+    """Report whether a process only waits to be reaped, by whatever adopted it."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["without its work", "with it"])
+def test_a_judge_that_lives_removes_what_it_gave_itself(folder: Path, given: bool):
+    """Work that ends without any had a judge that is gone, so that nobody would remove it."""
+    if given:
+        (folder / "jobs").touch()
+    done = subprocess.run(
+        [sys.executable, "-c", WORK, str(folder)], stdin=subprocess.DEVNULL, capture_output=True
+    )
+    assert (done.returncode, done.stdout) == (os.EX_OK, b"works\n")
+    assert folder.exists() == given
