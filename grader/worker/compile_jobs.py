@@ -85,7 +85,7 @@ class Compiler:
 
 def carry_out(compiler: Compiler, folder: Path, all_s: float, walls: str) -> None:
     """Carry out a folder's jobs; `walls` names those to leave out, separated by commas."""
-    remove_if_abandoned(folder.parent, folder / "jobs.json")
+    remove_if_abandoned(folder, "jobs.json")
     without = [name.strip() for name in walls.split(",") if name.strip()]
     if "pids" not in without and pids.enter_pid_namespace():
         os.setsid()  # the session that the judge made is one outside

@@ -16,8 +16,7 @@ WORK = """
 import sys
 from pathlib import Path
 from grader.worker.abandoned import remove_if_abandoned
-folder = Path(sys.argv[1])
-remove_if_abandoned(folder, folder / "jobs")
+remove_if_abandoned(Path(sys.argv[1]), "jobs")
 print("works", flush=True)
 sys.stdin.read()
 """
@@ -38,20 +37,21 @@ def soon(holds: Callable[[], bool]) -> bool:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "private"
-    made.mkdir()
+def home(tmp_path: Path) -> Path:
+    made = tmp_path / "private" / "home"
+    made.mkdir(parents=True)
+    made.with_name("root").mkdir()
     return made
 
 
-def test_a_killed_judge_leaves_no_folder_and_no_process(folder: Path):
-    command = [sys.executable, "-c", JUDGE, WORK, str(folder)]
+def test_a_killed_judge_leaves_no_folder_and_no_process(home: Path):
+    command = [sys.executable, "-c", JUDGE, WORK, str(home)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as judge:
         assert judge.stdout is not None
         started, works = int(judge.stdout.readline()), judge.stdout.readline()
-        assert (works, folder.exists()) == ("works\n", True)
+        assert (works, home.exists()) == ("works\n", True)
         judge.send_signal(signal.SIGKILL)
-    assert soon(lambda: not folder.exists())
+    assert soon(lambda: not home.parent.exists())
     assert soon(lambda: not Path(f"/proc/{started}").exists() or _is_dead(started))
 
 
@@ -61,12 +61,20 @@ def _is_dead(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("given", [False, True], ids=["without its work", "with it"])
-def test_a_judge_that_lives_removes_what_it_gave_itself(folder: Path, given: bool):
+def test_a_judge_that_lives_removes_what_it_gave_itself(home: Path, given: bool):
     """Work that ends without any had a judge that is gone, so that nobody would remove it."""
     if given:
-        (folder / "jobs").touch()
+        (home / "jobs").touch()
     done = subprocess.run(
-        [sys.executable, "-c", WORK, str(folder)], stdin=subprocess.DEVNULL, capture_output=True
+        [sys.executable, "-c", WORK, str(home)], stdin=subprocess.DEVNULL, capture_output=True
     )
     assert (done.returncode, done.stdout) == (os.EX_OK, b"works\n")
-    assert folder.exists() == given
+    assert home.exists() == given
+
+
+def test_nothing_but_the_home_is_removed(home: Path):
+    """Tests and tools give a compiler a folder of their own: a neighbour is not its to remove."""
+    neighbour = home.with_name("neighbour")
+    neighbour.touch()
+    subprocess.run([sys.executable, "-c", WORK, str(home)], stdin=subprocess.DEVNULL, check=True)
+    assert (home.exists(), neighbour.exists()) == (False, True)
