@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -153,6 +154,12 @@ def _require_free_choice(kernel: Path | None, backend: str | None) -> None:
         )
 
 
+def _load_reports() -> None:
+    """Load what prints results while the judge ends its processes: nobody waits for it then."""
+    for name in ("terminal", "trace_terminal"):
+        import_module(f"grader.reports.{name}")
+
+
 def _check(requests: Sequence[Request], verbose: bool, json: bool, remember: bool) -> int:
     from grader.grading import check
 
@@ -164,8 +171,8 @@ def _check(requests: Sequence[Request], verbose: bool, json: bool, remember: boo
         ended.append(STOPWATCH.seconds())
         if remember:
             notices.append(standings.record(requests[0].exercise.root, result).notice)
-        if not json:  # loaded now, while the judge ends its processes: nobody waits for it
-            from grader.reports import terminal, trace_terminal  # noqa: F401
+        if not json:
+            _load_reports()
 
     with say.progress() as progress:
         graded = check.run(requests, progress, hear, traces.append, progress.step)

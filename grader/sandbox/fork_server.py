@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,23 +104,25 @@ class Command:
     """
 
     def __init__(self, argv: Sequence[str], home: Path, **variables: str) -> None:
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
         self._process: subprocess.Popen[bytes] | None = None
-        try:
-            self._process = _started(
-                argv,
-                cwd=home,
-                env=environment(home) | variables,
-                stdin=subprocess.PIPE,
-                stdout=self._output,
-                stderr=self._output,
-                start_new_session=True,
-            )
-        except OSError as error:
-            self._output.close()
-            raise CannotGrade(
-                f"{argv[0]} could not be started ({error}).", "Check its permissions."
-            ) from None
+        with ExitStack() as stack:
+            self._output = stack.enter_context(tempfile.TemporaryFile())
+            try:
+                self._process = _started(
+                    argv,
+                    cwd=home,
+                    env=environment(home) | variables,
+                    stdin=subprocess.PIPE,
+                    stdout=self._output,
+                    stderr=self._output,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise CannotGrade(
+                    f"{argv[0]} could not be started ({error}).", "Check its permissions."
+                ) from None
+            stack.callback(self._end)
+            self._stack = stack.pop_all()
 
     def finish(self, limit_s: float) -> Done:
         """End its standard input, wait until it ends, and kill what is left of it."""
@@ -138,8 +140,7 @@ class Command:
 
     def close(self) -> None:
         """Kill the command if it still runs."""
-        self._end()
-        self._output.close()
+        self._stack.close()
 
     def _end(self) -> None:
         process, self._process = self._process, None

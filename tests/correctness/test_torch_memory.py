@@ -1,4 +1,4 @@
-"""What torch holds while a reference computes: each tensor that it makes, and no input."""
+"""The judge records each tensor that a reference makes while it computes, and no input."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ import pytest
 from messages import text_of
 from specs import with_spec
 from syrupy.assertion import SnapshotAssertion
+from waiting import wait_until
 
 from grader import cli
 from grader.course.catalog import Exercise
@@ -93,13 +93,6 @@ def processes(home: Path) -> list[str]:
         if any(str(home) in (t if isinstance(t, str) else t.decode("latin1")) for t in traces):
             found.append(f"{folder.name} {name} {arguments.decode('latin1')}")
     return found
-
-
-def wait_until(happens: Callable[[], bool], limit_s: float = 20.0) -> None:
-    deadline = time.monotonic() + limit_s
-    while not happens():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.02)
 
 
 # -- kernel files that are graded

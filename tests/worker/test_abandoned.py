@@ -6,11 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 WORK = """
 import sys
@@ -29,13 +28,6 @@ work.wait()
 """
 
 
-def soon(holds: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 10
-    while not holds() and time.monotonic() < until:
-        time.sleep(0.01)
-    return holds()
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     made = tmp_path / "private" / "home"
@@ -51,8 +43,8 @@ def test_a_killed_judge_leaves_no_folder_and_no_process(home: Path):
         started, works = int(judge.stdout.readline()), judge.stdout.readline()
         assert (works, home.exists()) == ("works\n", True)
         judge.send_signal(signal.SIGKILL)
-    assert soon(lambda: not home.parent.exists())
-    assert soon(lambda: not Path(f"/proc/{started}").exists() or _is_dead(started))
+    wait_until(lambda: not home.parent.exists())
+    wait_until(lambda: not Path(f"/proc/{started}").exists() or _is_dead(started))
 
 
 def _is_dead(pid: int) -> bool:
