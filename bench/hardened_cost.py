@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.course import catalog
-from grader.sandbox.fork_server import WITHOUT
+from grader.sandbox.commands import WITHOUT
 from grader.worker import confine
 
 MODES = ("hardened", "plain", "open")

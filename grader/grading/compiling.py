@@ -23,7 +23,7 @@ from grader.grading.session import Grading
 from grader.grading.trials import failure_from, trusted, with_case
 from grader.grading.workers import Bench
 from grader.model import Case, Failure, GraderError, Specialisation, texts
-from grader.sandbox import KernelFailure, NotSimulated, fork_server
+from grader.sandbox import KernelFailure, NotSimulated, commands
 
 REQUIRED_S = 120.0  # for one compilation, of a GPU for which the kernel must compile
 ALL_S = 600.0  # for all of them
@@ -214,14 +214,14 @@ class CompilerProcess:
 
     def __init__(self, backend: str) -> None:
         with ExitStack() as stack:
-            folder = stack.enter_context(fork_server.private_home())
+            folder = stack.enter_context(commands.private_home())
             self._home = folder / "home"  # the process makes its root beside it
             self._home.mkdir(mode=0o700)
-            program = fork_server.program(
+            program = commands.program(
                 f"grader.backends.{backend}.{backends.find(backend).compiler}",
-                *(str(self._home), str(ALL_S), fork_server.walls_left_out()),
+                *(str(self._home), str(ALL_S), commands.walls_left_out()),
             )
-            self._command = fork_server.Command(program, self._home)
+            self._command = commands.Command(program, self._home)
             stack.callback(self._command.close)
             self._stack = stack.pop_all()
 
@@ -236,7 +236,7 @@ class CompilerProcess:
             listed.append(one | {"options": options, "sass": job.required})
         _write(self._home / "jobs.json", json.dumps(listed))
         limit_s = min(sum(limits), ALL_S + REQUIRED_S)  # the last one may begin late
-        done = self._command.finish(fork_server.START_S + limit_s)
+        done = self._command.finish(commands.START_S + limit_s)
         built = _results(self._home / "built.jsonl")
         if not built:
             said = done.output.strip().splitlines()

@@ -22,7 +22,7 @@ from grader.grading import sanitizer_report
 from grader.grading.session import Grading
 from grader.machine import toolkit
 from grader.model import CannotGrade, Case, Outcome, Sanitized, Spec, counted, printable
-from grader.sandbox import destinations, fork_server
+from grader.sandbox import commands, destinations
 
 PROGRAM = "compute-sanitizer"
 TOOLS = {
@@ -83,9 +83,9 @@ def _sanitized(tool: str, outcome: Outcome, case: Case, summary: str, **more: An
 
 def _run(grading: Grading, case: Case, program: Path, tool: str) -> Sanitized:
     spec = grading.spec
-    limit_s = fork_server.START_S + spec.limits.load_s + spec.limits.call_s
+    limit_s = commands.START_S + spec.limits.load_s + spec.limits.call_s
     with (
-        fork_server.private_home() as home,
+        commands.private_home() as home,
         # Apart from the home, whose path the learner's code knows.
         tempfile.TemporaryDirectory(prefix="grader-report-") as reports,
     ):
@@ -93,10 +93,10 @@ def _run(grading: Grading, case: Case, program: Path, tool: str) -> Sanitized:
         kernel.write_bytes(grading.kernel)
         _write_call(spec, case, home)
         log = Path(reports) / "report.txt"
-        done = fork_server.run_once(
+        done = commands.run_once(
             [
                 *(str(program), "--tool", tool, "--log-file", str(log), *COMMON, *TOOLS[tool]),
-                *fork_server.program("grader.worker.single_call", str(home)),
+                *commands.program("grader.worker.single_call", str(home)),
             ],
             home,
             limit_s,
@@ -121,7 +121,7 @@ def _run(grading: Grading, case: Case, program: Path, tool: str) -> Sanitized:
 
 
 def _judged(
-    tool: str, case: Case, read: sanitizer_report.Report, done: fork_server.Done, limit_s: float
+    tool: str, case: Case, read: sanitizer_report.Report, done: commands.Done, limit_s: float
 ) -> tuple[Outcome, str]:
     if read.errors:
         count = len(read.errors)

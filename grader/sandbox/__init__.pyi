@@ -1,5 +1,5 @@
 from . import cancellation as cancellation
-from . import fork_server as fork_server
+from . import commands as commands
 from . import walls as walls
 from .arena import REDZONE as REDZONE
 from .arena import Arena as Arena

@@ -18,7 +18,8 @@ from typing import Any
 import grader
 from grader.course import Exercise
 from grader.model import CannotGrade, Reply, TimedOut, Wall, WireError
-from grader.sandbox.fork_server import CANARY, ForkServer
+from grader.sandbox.commands import CANARY
+from grader.sandbox.fork_server import ForkServer
 
 TRIAL_S = 20.0  # a trial takes hundredths of a second
 SECRET_BYTES = 32

@@ -36,9 +36,10 @@ from grader.model import (
 )
 from grader.sandbox import cancellation, failures
 from grader.sandbox.arena import Arena
+from grader.sandbox.commands import START_S
 from grader.sandbox.device_line import DeviceLine
 from grader.sandbox.executor import Call, Counts, KernelFailure, NotSimulated, TooManyOperations
-from grader.sandbox.fork_server import START_S, ForkServer, Worker
+from grader.sandbox.fork_server import ForkServer, Worker
 
 REPORT_S = 5.0  # beyond a call's limit, for a worker that stops the call itself to report on it
 LAST_REPORT_S = 1.0  # for a device to report on a call that went wrong; it may be in a launch

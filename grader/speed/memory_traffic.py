@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from grader.model import Case, Recording, Spec
-from grader.sandbox import CudaArena, ForkServer, KernelFailure, WorkerLink, entry_of, fork_server
+from grader.sandbox import CudaArena, ForkServer, KernelFailure, WorkerLink, commands, entry_of
 from grader.speed import clock, ncu
 from grader.speed.ncu import DRAM_READ, DRAM_WRITTEN, NotCounted, total
 from grader.speed.scored_case import arena_bytes, scored_case
@@ -92,10 +92,10 @@ def _filled(slots: Slots, plan: Plan) -> SlotContents:
 
 
 def _repeated(recording: Recording, arena: CudaArena) -> list[ncu.Launch]:
-    with fork_server.private_home() as home:
+    with commands.private_home() as home:
         call = asdict(recording) | {"arena": arena.ticket()["size"]}
         (home / "call.json").write_text(json.dumps(call))
-        program = fork_server.program("grader.worker.repeated_launches", str(home))
+        program = commands.program("grader.worker.repeated_launches", str(home))
         with handing_over(arena.fd, home / "arena"):
             return ncu.count(program, home, ncu.REQUIRED, LIMIT_S)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from grader.machine import toolkit
 from grader.model import GraderError
-from grader.sandbox import fork_server
+from grader.sandbox import commands
 
 DRAM_READ = "dram__bytes_read.sum"
 DRAM_WRITTEN = "dram__bytes_write.sum"
@@ -78,7 +78,7 @@ def count(
     # Apart from the home, whose path a learner's code may know.
     with tempfile.TemporaryDirectory(prefix="grader-report-") as reports:
         log = Path(reports) / "counters.csv"
-        done = fork_server.run_once(command(ncu, program, log, metrics), home, limit_s)
+        done = commands.run_once(command(ncu, program, log, metrics), home, limit_s)
         output = log.read_text(errors="replace") if log.exists() else ""
     if done.status is None:
         raise NotCounted(

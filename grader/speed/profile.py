@@ -19,7 +19,7 @@ from grader import backends
 from grader.correctness import NAMES
 from grader.machine import gpu_lock
 from grader.model import ITEMSIZE, Record, Spec
-from grader.sandbox import fork_server
+from grader.sandbox import commands
 from grader.speed import ncu
 from grader.speed.ceilings import survey
 from grader.speed.ncu import DRAM_READ, DRAM_WRITTEN, TIME, Launch, NotCounted, total
@@ -93,11 +93,11 @@ def run(spec: Spec, kernel: bytes, gpu_memory: int | None = None) -> Profile:
 
 
 def profiled(spec: Spec, kernel: bytes, rows: int, metrics: Sequence[str] = METRICS) -> Profile:
-    with fork_server.private_home() as home:
+    with commands.private_home() as home:
         (home / "kernel.py").write_bytes(kernel)
         job = home / "job.json"
         job.write_text(json.dumps(_job(spec, home / "kernel.py", rows)))
-        program = fork_server.program("grader.worker.profiled_calls", str(job))
+        program = commands.program("grader.worker.profiled_calls", str(job))
         try:
             launched = ncu.count(program, home, metrics, LIMIT_S)
         except NotCounted as error:

@@ -16,7 +16,7 @@ from grader.classroom.release import contents
 from grader.course import catalog, extensions
 from grader.model.backend import Abilities
 from grader.model.errors import BrokenExercise
-from grader.sandbox import failures, fork_server
+from grader.sandbox import commands, failures
 
 pytestmark = pytest.mark.slow
 
@@ -261,10 +261,10 @@ def test_a_backend_that_is_not_installed_is_called_by_its_name():
 
 def test_workers_get_the_variables_of_all_backends(course: Path, tmp_path: Path):
     extensions.use_extensions(course)
-    found = fork_server.environment(tmp_path)
+    found = commands.environment(tmp_path)
     assert found["TOY_HOME"] == f"{tmp_path}/toy"
     assert "TOY_SIMULATES" not in found
-    assert fork_server.environment(tmp_path, simulated=True)["TOY_SIMULATES"] == "1"
+    assert commands.environment(tmp_path, simulated=True)["TOY_SIMULATES"] == "1"
 
 
 def test_the_hint_for_imports_names_every_library(course: Path):

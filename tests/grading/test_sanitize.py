@@ -27,7 +27,7 @@ from grader.model.cases import Case
 from grader.model.errors import CannotGrade
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Sanitized, parse_result
-from grader.sandbox import fork_server
+from grader.sandbox import commands
 from grader.sandbox.fork_servers import ForkServers
 from grader.worker import single_call
 
@@ -163,7 +163,7 @@ def test_a_pipe_in_the_place_of_the_addresses_is_not_waited_for(tmp_path: Path):
 def test_a_timeout_has_its_own_message(
     fake: Fake, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ):
-    monkeypatch.setattr(fork_server, "START_S", 0.5)
+    monkeypatch.setattr(commands, "START_S", 0.5)
     quick = replace(ADD.spec.limits, load_s=0.2, call_s=0.3)
     slow = grading()
     slow.spec = replace(slow.spec, limits=quick)

@@ -25,5 +25,5 @@ def test_a_backend_that_has_a_devices_name_is_found(line: str):
 
 def test_the_search_finds_what_is_there():
     assert [line.partition(":")[0] for line in lines_with({"torchinductor_cache_dir"})] == [
-        "sandbox/fork_server.py"
+        "sandbox/commands.py"
     ]

@@ -6,7 +6,6 @@ import io
 import os
 import select
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from grader.grading import check
 from grader.grading.check import Request
 from grader.grading.options import Options
 from grader.machine import processes
-from grader.sandbox import fork_server as fork_server_module
+from grader.sandbox import commands
 from grader.sandbox.arena import HostArena
 from grader.sandbox.executor import KernelFailure
 from grader.sandbox.fork_server import ForkServer
@@ -63,7 +62,7 @@ def test_what_a_kernel_file_left_is_there_for_its_next_worker_and_for_no_other_f
     fork_server: ForkServer, temporary: Path
 ):
     home = fork_server.home_for(b"one").parents[1]
-    given = fork_server_module.environment(home)
+    given = commands.environment(home)
     caches = [Path(path) for name, path in given.items() if name.endswith("_CACHE_DIR")]
     for folder in caches:
         (folder / "key").mkdir(parents=True)
@@ -87,28 +86,6 @@ def test_a_worker_knows_its_temporary_folder_and_need_not_try_one():
         with closing(link), pytest.raises(KernelFailure) as caught:
             link.load()
         assert str(fork_server._home) in caught.value.failure.message
-
-
-def test_a_user_number_without_a_name_gets_one(tmp_path: Path):
-    """torch 2.11's compiler asks for it when it is imported: "getpwuid(): uid not found", it told
-    of torch.compile in `grader bench`."""
-    asks = """
-import getpass, pwd
-
-def getpwuid(number):
-    raise KeyError(f"getpwuid(): uid not found: {number}")
-
-pwd.getpwuid = getpwuid
-print(getpass.getuser())
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", asks],
-        env=fork_server_module.environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "worker\n", done.stderr
 
 
 def test_nothing_is_left_when_the_fork_server_is_closed(fork_server: ForkServer, temporary: Path):
@@ -194,7 +171,7 @@ def test_a_command_on_a_thread_and_a_fork_server_leave_each_other_alone(
 ):
     """A command ends while a fork server begins, and a fork server while a command runs."""
     processes.adopt_orphans()
-    started, commands = subprocess.Popen, []
+    started, threads = subprocess.Popen, []
     printed: list[str] = []
     births = Births()
 
@@ -206,16 +183,16 @@ def test_a_command_on_a_thread_and_a_fork_server_leave_each_other_alone(
         return process
 
     def begin(script: str) -> None:
-        commands.append(threading.Thread(target=run, args=(script,)))
-        commands[-1].start()
+        threads.append(threading.Thread(target=run, args=(script,)))
+        threads[-1].start()
 
     def run(script: str) -> None:
         # A command that another thread killed has no status that shows it.
-        printed.append(fork_server_module.run_once(["sh", "-c", script], temporary, 60).output)
+        printed.append(commands.run_once(["sh", "-c", script], temporary, 60).output)
         births.waited_for.set()
 
-    monkeypatch.setattr(fork_server_module, "_births", births)
-    monkeypatch.setattr(fork_server_module.subprocess, "Popen", popen)
+    monkeypatch.setattr(commands, "_births", births)
+    monkeypatch.setattr(commands.subprocess, "Popen", popen)
     with named_pipe(temporary / "began") as began, named_pipe(temporary / "goes_on") as goes_on:
         with closing(ForkServer("numba", "cpu")) as fork_server:
             fork_server.start()
@@ -223,25 +200,6 @@ def test_a_command_on_a_thread_and_a_fork_server_leave_each_other_alone(
             begin("echo > began; read line < goes_on; echo second")
             assert select.select([began], [], [], 60)[0]
         goes_on.write(b"\n")
-        for command in commands:
-            command.join()
+        for thread in threads:
+            thread.join()
     assert printed == ["first\n", "second\n"]
-
-
-def test_a_command_waits_for_its_work_until_it_is_finished(temporary: Path):
-    with closing(fork_server_module.Command(["cat"], temporary)) as command:
-        pid = command._process.pid
-        with pytest.raises(subprocess.TimeoutExpired):
-            command._process.wait(0.2)
-        assert command.finish(60) == fork_server_module.Done(0, "")
-    assert pid not in processes.descendants()
-
-
-def test_a_command_that_never_ends_is_killed(temporary: Path):
-    script = ["sh", "-c", "echo began; sleep 60"]
-    with closing(fork_server_module.Command(script, temporary)) as command:
-        assert command.finish(0.5).status is None
-    before = processes.descendants()
-    with closing(fork_server_module.Command(script, temporary)):
-        assert processes.descendants() > before
-    assert processes.descendants() == before

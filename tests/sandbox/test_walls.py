@@ -24,8 +24,7 @@ from grader.machine import processes
 from grader.model.errors import CannotGrade
 from grader.model.results import Result, Wall
 from grader.model.verdict import exit_code, first_problem
-from grader.sandbox import fork_server as fork_server_module
-from grader.sandbox import walls
+from grader.sandbox import commands, walls
 from grader.sandbox.fork_server import ForkServer
 from grader.worker import confine
 from grader.worker import walls as trials
@@ -61,7 +60,7 @@ def offered(name: str) -> bool:
 def fallen(without: str) -> set[str]:
     """The walls that do not hold around a worker for which these were not built."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(fork_server_module.WITHOUT, without)
+        patch.setenv(commands.WITHOUT, without)
         with closing(ForkServer("numba", "cpu")) as fork_server:
             tried = walls.try_all(fork_server, COPY)
     assert [wall.name for wall in tried] == list(walls.MEANING)
@@ -215,7 +214,7 @@ def test_cuda_works_behind_all_walls():
 
 
 def test_without_walls_a_check_says_so_and_grades(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(fork_server_module.WITHOUT, ALL)
+    monkeypatch.setenv(commands.WITHOUT, ALL)
     (result,) = check.run([Request(COPY, GOOD, Options(device="cpu"))], print)
     assert exit_code([result]) == 0
     assert {wall.name for wall in result.walls if not wall.held} >= {"course", "network"}
@@ -225,7 +224,7 @@ def test_a_wall_to_leave_out_must_be_one(
     monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ):
     """A misspelt name would leave out nothing, where somebody relies on what they see."""
-    monkeypatch.setenv(fork_server_module.WITHOUT, "files,bogus")
+    monkeypatch.setenv(commands.WITHOUT, "files,bogus")
     (result,) = check.run([Request(COPY, GOOD, Options(device="cpu"))], print)
     assert exit_code([result]) == 3
     assert text_of(result.steps[0].failure) == snapshot
@@ -235,7 +234,7 @@ def test_a_wall_to_leave_out_must_be_one(
 def test_hardened_refuses_to_run_where_a_wall_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setenv(fork_server_module.WITHOUT, "files,mounts,user")
+    monkeypatch.setenv(commands.WITHOUT, "files,mounts,user")
     arguments = ["check", COPY.name, "--kernel", str(GOOD), "--device", "cpu", "--hardened"]
     assert cli.main(arguments) == 3
     printed = capsys.readouterr()

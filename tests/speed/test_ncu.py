@@ -21,7 +21,7 @@ from ncu_log import (
 from syrupy.assertion import SnapshotAssertion
 
 from grader.model.errors import GraderError
-from grader.sandbox import fork_server
+from grader.sandbox import commands
 from grader.speed import ncu
 from grader.speed.ncu import DRAM_READ, DRAM_WRITTEN, REQUIRED, TIME, Launch, NotCounted
 from grader.speed.profile import HIT_RATE, METRICS
@@ -164,7 +164,7 @@ def test_the_log_lies_outside_of_the_home_and_goes_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     seen = fake_ncu(tmp_path, monkeypatch, csv_of(UNITS, LONG))
-    with fork_server.private_home() as home:
+    with commands.private_home() as home:
         (home / "job.json").write_text("{}")
         (launch,) = ncu.count([*PROGRAM, str(home / "job.json")], home, REQUIRED, 20)
         assert launch == Launch("sum_partials", {DRAM_READ: 2e9, DRAM_WRITTEN: 1e3, TIME: 5e-4})
@@ -178,7 +178,7 @@ def test_too_long_is_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ):
     fake_ncu(tmp_path, monkeypatch, csv_of(UNITS, LONG), sleeps=60)
-    with fork_server.private_home() as home, pytest.raises(NotCounted) as refused:
+    with commands.private_home() as home, pytest.raises(NotCounted) as refused:
         ncu.count([*PROGRAM, str(home)], home, REQUIRED, 0.5)
     assert (refused.value.problem, refused.value.next_step) == snapshot
 
@@ -187,7 +187,7 @@ def test_without_ncu_it_says_where_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ):
     monkeypatch.setattr(ncu.toolkit, "find", lambda name: None)
-    monkeypatch.setattr(fork_server, "run_once", lambda *_: pytest.fail("nothing can be run"))
+    monkeypatch.setattr(commands, "run_once", lambda *_: pytest.fail("nothing can be run"))
     with pytest.raises(NotCounted) as refused:
         ncu.count(PROGRAM, tmp_path, REQUIRED, 20)
     assert (refused.value.problem, refused.value.next_step) == snapshot

@@ -40,7 +40,7 @@ from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Step, parse_result
 from grader.model.verdict import exit_code, status_of
 from grader.reports import terminal
-from grader.sandbox import fork_server
+from grader.sandbox import commands
 from grader.sandbox.arena import Arena, HostArena, view
 from grader.sandbox.executor import Call, KernelFailure
 from grader.sandbox.fork_servers import ForkServers
@@ -246,7 +246,7 @@ def graded_in_the_open(home: Path) -> Graded:
     requests = [Request(COPY, BAD / bad.file, Options(device="cpu")) for bad in OPEN]
     outliving = Request(COPY, BAD / "outlives_parent.py", Options(device="cpu"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(fork_server.WITHOUT, NO_WALLS)
+        patch.setenv(commands.WITHOUT, NO_WALLS)
         return grade([*requests, outliving, Request(COPY, GOOD, Options(device="cpu"))], home)
 
 
@@ -569,7 +569,7 @@ def test_a_killed_command_takes_everything_with_it(waiting: subprocess.Popen[str
 def test_a_killed_judge_is_no_pass(
     home: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ):
-    monkeypatch.setenv(fork_server.WITHOUT, NO_WALLS)
+    monkeypatch.setenv(commands.WITHOUT, NO_WALLS)
     with pytest.raises(GraderError) as caught:
         check.run([Request(COPY, BAD / "kills_judge.py", Options(device="cpu"))], print)
     assert caught.value.exit_code == 4

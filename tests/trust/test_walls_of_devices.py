@@ -14,8 +14,7 @@ import pytest
 from grader import backends
 from grader.course.catalog import Exercise
 from grader.machine import processes
-from grader.sandbox import fork_server as fork_server_module
-from grader.sandbox import walls
+from grader.sandbox import commands, walls
 from grader.sandbox.arena import HostArena
 from grader.sandbox.fork_server import ForkServer
 from grader.worker import confine
@@ -105,9 +104,9 @@ def around_the_compiler(folder: Path) -> set[str]:
     with walls._targets(COPY) as targets:
         (folder / "jobs.json").write_text(json.dumps([targets]))
         (folder / "jobs.json").chmod(0o644)
-        without = fork_server_module.walls_left_out()
+        without = commands.walls_left_out()
         argv = [sys.executable, "-I", "-c", COMPILER, str(folder), without]
-        done = fork_server_module.run_once(argv, folder, 60)
+        done = commands.run_once(argv, folder, 60)
     lines = (folder / "built.jsonl").read_text().splitlines()
     assert len(lines) == 1, done.output
     return held(json.loads(lines[0]))
@@ -123,9 +122,9 @@ def around_a_worker() -> set[str]:
 def test_device_and_compiler_have_the_walls_of_a_worker(
     monkeypatch: pytest.MonkeyPatch, without: str
 ):
-    monkeypatch.setenv(fork_server_module.WITHOUT, without)
+    monkeypatch.setenv(commands.WITHOUT, without)
     around = around_a_worker()
     assert around_a_device() == around
-    with fork_server_module.private_home() as home:
+    with commands.private_home() as home:
         assert around_the_compiler(home) == around
     assert bool(around >= walls.REQUIRED - {"leftovers"}) == (without == "")

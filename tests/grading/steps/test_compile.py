@@ -24,7 +24,7 @@ from grader.model.compiled import compiled_words
 from grader.model.messages import BuildOptions, Specialisation
 from grader.model.outcomes import Outcome
 from grader.model.results import Step
-from grader.sandbox.fork_server import Done
+from grader.sandbox.commands import Done
 from grader.sandbox.fork_servers import ForkServers
 
 STEPS = steps.every()
@@ -178,7 +178,7 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> list[list[dict[str, object]]]:
         def close(self) -> None:
             assert self.home.exists()  # it is removed when nothing uses it any more
 
-    monkeypatch.setattr(compiling.fork_server, "Command", Command)
+    monkeypatch.setattr(compiling.commands, "Command", Command)
     monkeypatch.setattr(compiling, "_built", {})
     return ran
 
@@ -201,13 +201,13 @@ def test_a_text_is_compiled_once_wherever_the_file_lies(
 def homes(tool: list[list[dict[str, object]]], monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Have `tool` stand in for the compiler's process; returns the home of each one that began."""
     began: list[Path] = []
-    command = compiling.fork_server.Command
+    command = compiling.commands.Command
 
     def begin(argv: Sequence[str], home: Path) -> object:
         began.append(home)
         return command(argv, home)
 
-    monkeypatch.setattr(compiling.fork_server, "Command", begin)
+    monkeypatch.setattr(compiling.commands, "Command", begin)
     monkeypatch.setattr(findings, "jobs", lambda _: [Job("float32", KERNEL, 90, True)])
     return began
 
