@@ -20,8 +20,10 @@ def diff(name: options.OneName, backend: options.Language = None) -> None:
 def reset(name: options.OneName, backend: options.Language = None) -> None:
     """Begin an exercise again: write the stub, and keep a backup of your file."""
     named = options.folder_of(name)
-    exercises = options.written_in([named], backend, False) if backend else named.in_all_backends
+    language = backend or named.backend
+    exercises = options.written_in([named], language, False) if language else named.in_all_backends
     from grader.course import backups, progress
+    from grader.reports import standing
 
     changed = False
     for exercise in exercises:
@@ -31,9 +33,12 @@ def reset(name: options.OneName, backend: options.Language = None) -> None:
         if done.backup is not None:
             say.show_text(f"  your version is in {done.backup.relative_to(exercise.root)}")
     if changed:
-        from grader.cli.standing import note
+        from grader.cli.standing import note, remembered
 
+        lost = standing.forgotten(progress.standing_of(remembered(named.root), named.name))
         note(progress.begin_again(named.root, named.name))
+        if lost:
+            say.show_text(f"{named.name}: {lost}")
     say.message(f"next: write the missing part, and type `grader check {named.name}`")
 
 

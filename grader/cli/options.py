@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -72,7 +73,7 @@ Language = Annotated[
 
 def folder_of(name: str) -> Exercise:
     """Return the exercise that a command line names, the whole one for one of its entries."""
-    return Exercise(catalog.find_entry(catalog.find_root(), name).folder)
+    return replace(catalog.find_entry(catalog.find_root(), name), entry=None)
 
 
 def in_bytes(gibibytes: float | None) -> int | None:

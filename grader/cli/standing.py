@@ -14,7 +14,7 @@ from grader.model import UsageError
 
 
 def next_exercise() -> None:
-    """Show the first unfinished exercise: what it teaches, the file to edit and what to type."""
+    """Show the exercise to go on with: what it teaches, the file to edit and what to type."""
     exercises, progress = _read()
     following = standings.following(exercises, progress)
     from grader.reports import standing

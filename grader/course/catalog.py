@@ -269,14 +269,17 @@ def parts(root: Path) -> list[Exercise]:
 def find(root: Path, query: str) -> Exercise:
     """Return the exercise with this name, path or number, or with this part of its name.
 
-    `1` and `01` find `01_…`, and `p7` finds `p07_…`. Bare digits mean an exercise before a puzzle.
+    The path may be that of its folder or of a kernel file in it, whose language it is then in. `1`
+    and `01` find `01_…`, and `p7` finds `p07_…`. Bare digits mean an exercise before a puzzle.
     `online` finds `04_online_softmax` as long as no other name has it. Raises UsageError with the
     closest names if no name matches, and with all that match if several do.
     """
     known = exercises(root)
     for exercise in known:
-        if query == exercise.name or _is_path_of(exercise, Path(query).resolve()):
+        if query == exercise.name:
             return exercise
+        if found := _at(exercise, Path(query).resolve()):
+            return found
     meant = _numbered(known, query) or _with_part(known, query.lower())
     if len(meant) == 1:
         return meant[0]
@@ -350,10 +353,13 @@ def _number(text: str) -> tuple[str, int] | None:
     return None if found is None else (found[1].lower(), int(found[2]))
 
 
-def _is_path_of(exercise: Exercise, path: Path) -> bool:
-    if path.parent == exercise.folder:  # only then: it takes the spec to know the learner's file
-        return path == exercise.kernel
-    return path == exercise.folder
+def _at(exercise: Exercise, path: Path) -> Exercise | None:
+    """Return the exercise if this is its folder, or as it is written in this file of it."""
+    if path == exercise.folder:
+        return exercise
+    if path.parent != exercise.folder:  # only then: it takes the spec to know the learner's files
+        return None
+    return next((one for one in exercise.in_all_backends if one.kernel == path), None)
 
 
 def needs_simulator(kernel: Path) -> bool:

@@ -80,17 +80,28 @@ def mark(standing: Standing) -> str:
 
 
 def following(exercises: Sequence[Exercise], progress: Progress) -> Exercise | None:
-    """Return the first unfinished exercise, in the order given; None when all are done."""
-    unfinished = (one for one in exercises if not standing_of(progress, one.name).passed)
-    return next(unfinished, None)
+    """Return the first unfinished exercise behind the one that passed last, else the first before.
+
+    Whoever skips exercises is so led on from where they are. None when all are done.
+    """
+    times = [standing_of(progress, one.name).passed_at for one in exercises]
+    behind = max(((at, place + 1) for place, at in enumerate(times) if at), default=("", 0))
+    return _unfinished_behind(exercises, behind[1], progress)
 
 
 def following_on(exercise: Exercise, progress: Progress) -> Exercise | None:
-    """Return the first unfinished exercise behind this one, else the first before it."""
+    """Return the first other unfinished exercise behind this one, else the first before it."""
     known, whole = catalog.exercises(exercise.root), Exercise(exercise.folder)
-    place = known.index(whole) + 1 if whole in known else 0
-    others = [one for one in (*known[place:], *known[:place]) if one != whole]
-    return following(others, progress)
+    place = known.index(whole) if whole in known else 0
+    others = [one for one in known if one != whole]
+    return _unfinished_behind(others, place, progress)
+
+
+def _unfinished_behind(
+    exercises: Sequence[Exercise], place: int, progress: Progress
+) -> Exercise | None:
+    onward = (*exercises[place:], *exercises[:place])
+    return next((one for one in onward if not standing_of(progress, one.name).passed), None)
 
 
 def read(root: Path) -> Progress:

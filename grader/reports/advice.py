@@ -8,6 +8,9 @@ from pathlib import Path
 from grader.model import Outcome, Result, Status, Step, first_problem, percent
 from grader.speed import held_to
 
+# Of a stub: while it stands, all that is written below it is never reached.
+STUB_LINE = "its line `raise NotImplementedError`"
+
 
 def next_step(result: Result, following: str | None = None, lesson: str = "") -> str:
     """Return what the reader can do next; `following` names the exercise after this one.
@@ -17,13 +20,15 @@ def next_step(result: Result, following: str | None = None, lesson: str = "") ->
     name = result.exercise
     match result.status:
         case Status.NOT_STARTED if lesson:
-            return f"write the missing part and check again; {lesson} explains it"
+            return (
+                f"write the missing part, delete {STUB_LINE} and check again; {lesson} explains it"
+            )
         case Status.NOT_STARTED:
             missing = [one.entry for one in result.entries if one.status is Status.NOT_STARTED]
             part = f"{missing[0]} in" if missing else "the missing part of"
             return (
-                f"write {part} {result.kernel.path}; the README.md in its folder "
-                f"explains it, `grader show {name}` prints the contract"
+                f"write {part} {result.kernel.path} and delete {STUB_LINE}; the README.md in its "
+                f"folder explains it, `grader show {name}` prints the contract"
             )
         case Status.FAIL:
             return _after_failure(result)

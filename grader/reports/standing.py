@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from rich.text import Text
@@ -15,6 +15,10 @@ from grader.reports.layout import WIDEST, filled
 
 STYLES = {"✔": "green", "●": "yellow", "○": "dim"}
 _CHANGES = {"+": "green", "-": "red", "@": "cyan"}
+_WHAT_SHARE_IS = (
+    "{points} of the points are for speed, which takes a CUDA GPU. BEST SHARE says how near your "
+    "fastest kernel came to what that GPU can do: 100 % is the limit."
+)
 
 
 def task(exercise: Exercise, done: Progress, width: int = WIDEST) -> Text:
@@ -80,6 +84,8 @@ def status(exercises: Sequence[Exercise], done: Progress, width: int | None = No
         f"{finished} of {len(exercises)} done · {_sum(exercises, done)}\n",
         style="bold green" if finished == len(exercises) else "bold",
     )
+    if on_a_gpu := sum(_of_speed(one) for one in exercises):
+        page.append(filled(_WHAT_SHARE_IS.format(points=on_a_gpu), min(width or WIDEST, WIDEST)))
     following = progress.following(exercises, done)
     if following is not None:
         page.append(f"next: {following.name}; `grader next` says how to begin\n", style="bold")
@@ -118,6 +124,14 @@ def difference(exercise: Exercise, stub: str, own: str) -> Text:
     return page
 
 
+def forgotten(standing: Standing) -> str:
+    """Say what a reset takes from `grader status`; empty where there is nothing."""
+    if not (standing.passed or standing.points):
+        return ""
+    now = "not done any more, and" if standing.passed else "without its points:"
+    return f"{now} its {standing.points} points are gone from `grader status`"
+
+
 def marked(standing: Standing) -> Text:
     mark = progress.mark(standing)
     return Text(mark, STYLES[mark], end="")
@@ -145,10 +159,18 @@ def _points(exercise: Exercise, standing: Standing) -> str:
 
 
 def _most(exercise: Exercise) -> int:
+    return sum(_points_by_step(exercise).values())
+
+
+def _of_speed(exercise: Exercise) -> int:
+    return _points_by_step(exercise).get("speed", 0)
+
+
+def _points_by_step(exercise: Exercise) -> Mapping[str, int]:
     try:
-        return sum(points_of(exercise.any_spec).values())
+        return points_of(exercise.any_spec)
     except BrokenExercise:
-        return 0
+        return {}
 
 
 def _sum(exercises: Sequence[Exercise], done: Progress) -> str:

@@ -60,7 +60,7 @@ def test_status_leaves_out_columns_and_wraps_none(
     assert ("LAST PASS" in table[0]) == (columns in ("80", "60"))
 
 
-def test_next_names_the_first_unfinished_exercise_and_the_file(root: Path, said):
+def test_next_names_the_exercise_to_go_on_with_and_the_file(root: Path, said):
     text = said("next")
     assert text.startswith("○ p01_copy Copy · numba · 10 points")
     assert "edit puzzles/p01_copy/kernel.py" in text
@@ -73,12 +73,21 @@ def test_next_names_the_first_unfinished_exercise_and_the_file(root: Path, said)
     assert f"so far {FAILED.points}/10 points" in text
 
 
+def test_whoever_skips_exercises_is_led_on_from_where_they_are(root: Path, said):
+    progress.record(root, PASSED)
+    assert said("next").startswith("○ 02_row_sum"), "not back to p01_copy"
+    assert "next: 02_row_sum;" in said("status")
+
+
 def test_next_names_what_should_come_before(root: Path, said):
     spec = root / "puzzles" / "p01_copy" / "spec.py"
     spec.write_text(spec.read_text().replace("    title=", '    needs=("01_double",), title='))
     assert "before 01_double: not done yet" in said("next")
-    progress.record(root, PASSED)
-    assert "before" not in said("next")
+    for name in ("01_double", "02_row_sum"):
+        progress.record(root, PASSED.model_copy(update={"exercise": name}))
+    text = said("next")
+    assert text.startswith("○ p01_copy")
+    assert "before" not in text
 
 
 def test_when_all_is_done_next_says_so(root: Path, said):
@@ -95,9 +104,8 @@ def test_status_shows_points_share_and_time(root: Path, said):
     assert time is not None
     assert "✔ 01_double 7/10 91.4 % 20" in rows
     assert "○ p01_copy 0/10 – –" in rows
-    assert rows.endswith(
-        "1 of 3 done · 7/30 points next: p01_copy; `grader next` says how to begin"
-    )
+    assert "1 of 3 done · 7/30 points 9 of the points are for speed" in rows
+    assert rows.endswith("next: 02_row_sum; `grader next` says how to begin")
 
 
 def test_the_list_has_marks(root: Path, said):
@@ -181,10 +189,13 @@ def test_reset_keeps_a_backup_and_forgets_the_pass(root: Path, said):
     kernel.write_text("mine")
     text = said("reset", "01")
     assert "your version is in .grader/backups/01_double/kernel-" in text
+    assert "01_double: not done any more, and its 7 points are gone" in text
     assert kernel.read_text() == stub
     assert progress.read(root).standings["01_double"] == progress.Standing(hints=1)
     progress.record(root, PASSED)
-    assert "unchanged" in said("reset", "01")
+    text = said("reset", "01")
+    assert "unchanged" in text
+    assert "gone" not in text
     assert progress.read(root).standings["01_double"].passed, "nothing was reset"
 
 
@@ -198,6 +209,9 @@ def test_reset_takes_the_files_of_all_languages_or_of_one(
     for one in (first, second):
         one.kernel.write_text("mine")
     assert second.file in said("reset", exercise.name, "--backend", second.backend)
+    assert first.kernel.read_text() == "mine"
+    second.kernel.write_text("mine")
+    assert first.file not in said("reset", str(second.kernel)), "a path names one file"
     assert first.kernel.read_text() == "mine"
     assert first.file in said("reset", exercise.name)
     assert first.kernel.read_text() != "mine"

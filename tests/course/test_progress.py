@@ -130,6 +130,9 @@ def test_the_first_unfinished_exercise_follows(tmp_path: Path):
     done = Standing(passed=True)
     assert progress.following([first, second], Progress()) == first
     assert progress.following([first, second], Progress(standings={first.name: done})) == second
+    skipped = {second.name: Standing(passed=True, passed_at="2026-11-01T10:00:00Z")}
+    assert progress.following([first, second, *others], Progress(standings=skipped)) == others[0]
+    assert progress.following([first, second], Progress(standings=skipped)) == first
     every = {one.name: done for one in (first, second, *others)}
     assert progress.following([first, second, *others], Progress(standings=every)) is None
 

@@ -14,7 +14,7 @@ from grader.cli.progress import words
 from grader.course import Exercise
 from grader.course.progress import mark, standing_of
 from grader.model import BrokenExercise, Result, Status, Trace, first_problem, texts
-from grader.reports import filled, next_step, terminal, trace_terminal
+from grader.reports import filled, next_step, standing, terminal, trace_terminal
 
 MOST_PRINTED = 4  # lines that a kernel printed, above a report that is not shown in full
 MARK_STYLES = {"✔": "green", "●": "yellow", "○": "dim"}
@@ -76,6 +76,9 @@ def bottom(loop: Loop, width: int, elapsed_s: float) -> Text:
     if loop.asking:
         head = Text(f"RESET {loop.exercise.file} of {loop.current}?\n", style="bold yellow")
         following = "y writes the stub again and keeps a backup of your file; other keys do not"
+        lost = standing.forgotten(standing_of(loop.progress, loop.current))
+        if lost:
+            head.append(f"{loop.current} is then {lost}.\n")
     elif (run := own_run(loop)) is not None:
         work = words(run.step or "starting", run.slow, elapsed_s)
         head = Text(filled(f"CHECKING  {work} …", width), style="bold cyan")
@@ -197,7 +200,10 @@ def advice(loop: Loop, result: Result) -> str:
         case Status.PASS:
             return _onward(loop)
         case Status.NOT_STARTED:
-            return f"write the missing part of {result.kernel.path} and save; o opens the lesson"
+            return (
+                f"write the missing part of {result.kernel.path}, delete its `raise`, and save; "
+                "o opens the lesson"
+            )
         case Status.INTERRUPTED:
             return "nothing was decided; r checks again"
         case Status.FAIL:

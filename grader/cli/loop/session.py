@@ -167,7 +167,7 @@ def digest_of(exercise: Exercise) -> str | None:
 
 
 def first_loop(root: Path, name: str | None) -> Loop:
-    """Return the state at the start: at the named exercise, the current or the first unfinished.
+    """Return the state at the start: at the named exercise, the current or the one to go on with.
 
     Raises UsageError for an unknown name and for a course without exercises.
     """
@@ -181,6 +181,6 @@ def first_loop(root: Path, name: str | None) -> Loop:
     elif known.current in names:
         current = str(known.current)
     else:
-        unfinished = progress.following(exercises, known)
-        current = unfinished.name if unfinished else names[0]
+        following = progress.following(exercises, known)
+        current = following.name if following else names[0]
     return Loop(exercises, current, known, note=known.notice)
