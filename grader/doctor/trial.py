@@ -111,4 +111,6 @@ def gist(message: str) -> str:
     """Return the first line of a message and the last, which in a traceback names the error."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     last = lines[-1].removeprefix("grader.model.errors.CannotGrade: ")
-    return last if len(lines) == 1 else f"{lines[0]} {last}"
+    if len(lines) == 1 or lines[0].endswith(last):
+        return lines[0].removeprefix("grader.model.errors.CannotGrade: ")
+    return f"{lines[0]} {last}"

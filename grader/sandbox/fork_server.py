@@ -203,8 +203,7 @@ class ForkServer:
                 line += chunk
         except OSError as error:
             raise NoWorker(
-                f"The worker process could not start ({error}).\n{self.log()}".rstrip(),
-                "`grader doctor` examines the installation.",
+                _why_not_started(error, self.log()), "`grader doctor` examines the installation."
             ) from None
         return line.decode().strip()
 
@@ -252,6 +251,13 @@ class ForkServer:
         if self._folder is not None:
             remove_home(self._folder)
             self._folder = None
+
+
+def _why_not_started(error: OSError, log: str) -> str:
+    """Put the log's last line, which in a traceback names the error, before the rest of it."""
+    lines = log.strip().splitlines()
+    head = f"The worker process could not start ({error})."
+    return "\n".join([f"{head} {lines[-1].strip()}", *lines]) if lines else head
 
 
 class Worker:

@@ -115,6 +115,17 @@ def test_a_dry_run_without_its_compiler_names_the_command_that_brings_it(start_w
         assert caught.value.next_step == "pip install 'kernel-grader[cuda]' brings it."
 
 
+def test_the_error_that_ended_a_parent_of_workers_is_the_first_line(start_without):
+    """A class run shows no more than that line, and a check the first few."""
+    with closing(start_without("sys.modules['greenlet'] = None", "triton", "cpu")) as server:
+        with pytest.raises(NoWorker) as caught:
+            server.fork(None)
+        assert caught.value.message.splitlines()[0] == (
+            "The worker process could not start (it ended itself with exit status 1). "
+            "ModuleNotFoundError: import of greenlet halted; None in sys.modules"
+        )
+
+
 def test_a_library_that_started_cuda_is_named(start_without):
     """No worker forked then can use the GPU. cuda.core's `Program` starts CUDA on one."""
     start = "from grader.worker import gpu; gpu.cuda_started = lambda: True"
