@@ -156,7 +156,7 @@ KEYS: Sequence[Key] = (
     Key("b", "speed", "check again and measure the speed, on a GPU", speed, short=False),
     Key("c", "check all", "check all exercises in the background, or stop that", sweep, False),
     Key("t", "language", "turn to the kernel file in another language", language, short=False),
-    Key("v", "all", "show the report in full, or what fits", lambda loop: _whole(loop), False),
+    Key("v", "all", "show this report in full, or what fits", lambda loop: _whole(loop), False),
     Key("d", "diff", "show what you changed in the stub", _open(View.DIFF), short=False),
     Key("s", "solution", "show the solution, if the course allows it", _open(View.SOLUTION)),
     Key(

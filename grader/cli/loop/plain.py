@@ -15,7 +15,7 @@ from rich.text import Text
 
 from grader.cli import say
 from grader.cli.loop import drawing, transitions
-from grader.cli.loop.editors import editor
+from grader.cli.loop.editors import editor, none_set
 from grader.cli.loop.keys import KEYS
 from grader.cli.loop.session import Session
 from grader.cli.loop.state import Answer, Loop, Transition, View, Why
@@ -77,9 +77,11 @@ class Plain:
             _print(part)
 
     def edit(self, path: Path) -> str:
-        """Leave the terminal to an editor; return a note where there is none."""
+        """Leave the terminal to an editor; return a note where none is opened."""
         command = editor()
-        if not command or not sys.stdin.isatty():
+        if not command:
+            return none_set(path)
+        if not sys.stdin.isatty():
             return f"Open {path} in your editor; each save is checked."
         try:
             subprocess.run([*command, str(path)], check=False)
@@ -123,10 +125,12 @@ def said(before: Loop, after: Loop, width: int) -> Iterator[RenderableType]:
         else:
             yield Text(f"{name}: no verdict. {answer.error}")
     if after.note and after.note != before.note:
-        yield Text(after.note)
+        yield Text(filled(after.note, width).rstrip())
     if after.asking and not before.asking:
         yield drawing.bottom(replace(after, note=""), width, 0.0)
     run = drawing.own_run(after)
+    if after.whole != before.whole and after.current == before.current and run is None:
+        yield from _report(after, after.answers.get(after.current), width)
     if run is not None and (before.run is None or before.run.number != run.number):
         yield Text(f"checking {run.name} …")
     if after.view is View.LIST and before.view is not View.LIST:
@@ -145,8 +149,8 @@ def _ended(before: Loop, after: Loop) -> tuple[str, Answer] | None:
     return (run.name, answer) if answer is not None and settled else None
 
 
-def _report(loop: Loop, answer: Answer, width: int) -> Iterator[Text]:
-    if answer.result is not None:
+def _report(loop: Loop, answer: Answer | None, width: int) -> Iterator[Text]:
+    if answer is not None and answer.result is not None:
         yield drawing.report(answer, width, None if loop.whole else MOST_LINES)
     yield drawing.bottom(replace(loop, run=None, note="", asking=False), width, 0.0)
 

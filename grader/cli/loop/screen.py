@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from grader.cli.loop import drawing
-from grader.cli.loop.editors import editor
+from grader.cli.loop.editors import editor, none_set
 from grader.cli.loop.session import Session
 from grader.cli.loop.state import Loop, Transition, View
 
@@ -142,10 +142,10 @@ class LoopApp(App[None]):
             self.query_one("#bottom", Static).update(bottom)
 
     def edit(self, path: Path) -> str:
-        """Leave the screen to an editor; return a note where there is none."""
+        """Leave the screen to an editor; return a note where none is opened."""
         command = editor()
         if not command:
-            return "No editor is known: set EDITOR, for example to nano."
+            return none_set(path)
         try:
             with self.suspend():
                 subprocess.run([*command, str(path)], stderr=sys.__stderr__, check=False)

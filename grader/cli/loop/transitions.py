@@ -42,8 +42,10 @@ RESTARTED = "The judge ended unexpectedly, and was started again."
 
 
 def arrive(loop: Loop, name: str) -> Change:
-    """Make an exercise the current one, and look at its file."""
-    loop = replace(loop, current=name, view=View.REPORT, page=None, asking=False, note="")
+    """Make an exercise the current one, and look at its file. Pages and full reports end."""
+    loop = replace(
+        loop, current=name, view=View.REPORT, page=None, whole=False, asking=False, note=""
+    )
     deeds: list[Deed] = [Choose(name), Look()]
     if loop.run is not None and loop.run.why is not Why.SWEEP and loop.run.name != name:
         loop, deeds = _given_up(loop), [Interrupt(), *deeds]

@@ -15,7 +15,7 @@ from rich.text import Text
 from syrupy.assertion import SnapshotAssertion
 from traces import missing_mask
 
-from grader.cli.loop import keys, plain, state, transitions
+from grader.cli.loop import editors, keys, plain, state, transitions
 from grader.cli.loop.plain import Plain
 from grader.cli.loop.state import Loop
 from grader.course import history, progress
@@ -118,7 +118,21 @@ def test_the_end_of_the_input_ends_the_loop(tmp_path: Path, monkeypatch: pytest.
 
 def test_without_a_terminal_no_editor_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    monkeypatch.setenv("VISUAL", "vi")
     assert Plain().edit(tmp_path / "kernel.py").endswith("in your editor; each save is checked.")
+
+
+def test_without_an_editor_a_note_says_how_to_set_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    assert Plain().edit(Path("kernel.py").resolve()) == editors.none_set(Path("kernel.py"))
+
+
+def test_a_note_keeps_its_paths_and_commands_in_one_piece(loop: Loop):
+    note = "No editor is set: type `export EDITOR=nano` before `grader`, or open " + "a" * 30
+    (printed,) = said(loop, partial(transitions.noted, note=note))
+    assert printed.splitlines()[1] == "a" * 30
 
 
 def test_a_report_is_whole_on_demand(loop: Loop):
@@ -129,6 +143,20 @@ def test_a_report_is_whole_on_demand(loop: Loop):
     whole = "\n".join(said(replace(loop, whole=True), looked, done, over(1)))
     assert (short.count("| line"), whole.count("| line")) == (4, 50)
     assert after(loop, looked)[0].run is not None
+
+
+def test_v_prints_the_report_again_in_full_and_then_what_fits(loop: Loop):
+    """It printed nothing, and changed the next report."""
+    looked = partial(transitions.looked, digest="a")
+    long = result("p01_copy", Status.FAIL, output="line\n" * 50)
+    done = partial(transitions.graded, number=1, result=long, waited_s=0.8)
+    checked, _ = after(loop, looked, done, over(1))
+    press = partial(keys.press, letter="v")
+    for printed, lines_shown in ((said(checked, press), 50), (said(checked, press, press), 54)):
+        assert "\n".join(printed).count("| line") == lines_shown
+        assert printed[-1].endswith("next: change kernel.py and save; h shows a hint")
+    assert "NOT CHECKED" in said(loop, press)[-1]
+    assert said(after(loop, looked)[0], press) == [], "its report is printed when the check ends"
 
 
 def test_the_picture_of_a_failing_case_is_kept_for_the_report(tmp_path: Path):

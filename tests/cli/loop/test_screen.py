@@ -16,7 +16,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from grader.cli.loop import editors, screen, session, transitions
+from grader.cli.loop import editors, session, transitions
 from grader.cli.loop.screen import LoopApp
 from grader.course import progress
 from grader.model.errors import GraderError
@@ -214,26 +214,23 @@ def test_colours_are_the_terminals_own_and_none_where_none_are_wanted(
 
 
 @pytest.mark.parametrize(
-    ("variables", "known", "command"),
+    ("variables", "command"),
     [
-        ({"VISUAL": "code --wait", "EDITOR": "nano"}, {}, ["code", "--wait"]),
-        ({"EDITOR": "emacs -nw"}, {}, ["emacs", "-nw"]),
-        ({"EDITOR": "an 'unclosed"}, {}, ["an 'unclosed"]),
-        ({}, {"vi": "/usr/bin/vi"}, ["vi"]),
-        ({}, {}, []),
+        ({"VISUAL": "code --wait", "EDITOR": "nano"}, ["code", "--wait"]),
+        ({"EDITOR": "emacs -nw"}, ["emacs", "-nw"]),
+        ({"EDITOR": "an 'unclosed"}, ["an 'unclosed"]),
+        ({"EDITOR": ""}, []),
+        ({}, []),
     ],
 )
 def test_the_editor_is_the_learners(
-    variables: dict[str, str],
-    known: dict[str, str],
-    command: list[str],
-    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str], command: list[str], monkeypatch: pytest.MonkeyPatch
 ):
+    """Without one, `vi` was opened, which a learner did not know how to leave."""
     for name in ("VISUAL", "EDITOR"):
         monkeypatch.delenv(name, raising=False)
     for name, text in variables.items():
         monkeypatch.setenv(name, text)
-    monkeypatch.setattr(editors.shutil, "which", known.get)
     assert editors.editor() == command
 
 
@@ -242,11 +239,14 @@ def test_without_an_editor_or_a_terminal_a_note_says_what_to_do(
 ):
     ran: list[object] = []
     monkeypatch.setattr(subprocess, "run", lambda *args, **more: ran.append(args))
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.chdir(course)
 
     async def do(app: LoopApp, pilot: Pilot[None]) -> None:
-        monkeypatch.setattr(screen, "editor", list)
-        await pressed(app, pilot, "e", "set EDITOR")
-        monkeypatch.setattr(screen, "editor", lambda: ["vi"])
+        await pressed(app, pilot, "e", "puzzles/p01_copy/kernel.py in an editor of your own")
+        assert "No editor is set: type `export EDITOR=nano`" in "\n".join(lines(app))
+        monkeypatch.setenv("EDITOR", "vi")
         await pressed(app, pilot, "e", "open the file beside the loop")
 
     drive(course, Script(TODO), do)

@@ -189,3 +189,13 @@ def test_a_save_closes_what_hides_its_answer_and_a_lesson_stays(loop: Loop):
         shown, _ = after(replace(loop, view=view, page=page), saved("a"))
         kept = view in (View.LESSON, View.DIFF, View.REPORT)
         assert shown.view is (view if kept else View.REPORT)
+
+
+def test_a_report_in_full_ends_with_its_exercise(loop: Loop):
+    """It stayed on, and nothing showed that: the next report was long for no visible reason."""
+    loop, _ = keys.press(loop, "v")
+    assert loop.whole
+    assert after(loop, saved("a"))[0].whole, "a save shows its report in full, too"
+    for move in ("n", "p"):
+        loop, _ = keys.press(replace(loop, whole=True), move)
+        assert not loop.whole
