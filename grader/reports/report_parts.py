@@ -167,14 +167,20 @@ def picture_of(trace: Trace | None) -> Markup | None:
     return None if trace is None else html_of(drawing(trace, width=WIDTH, lines=MOST_LINES))
 
 
-def why_no_picture_of(result: Result) -> str:
-    drawn = f"`grader show {result.exercise} --trace` draws what each thread or lane does."
-    if result.status is Status.PASS:
-        return f"No picture of a failing case: nothing failed. {drawn}"
+def has_failing_case(result: Result) -> bool:
     problem = first_problem(result)
-    if problem and problem.failure:
+    failure = problem.failure if problem else None
+    return result.status is Status.FAIL and failure is not None and failure.case is not None
+
+
+def why_no_picture_of(result: Result) -> str:
+    drawn = (
+        f"`grader show {result.exercise} --trace` draws what each thread or lane of "
+        f"{Path(result.kernel.path).name} does."
+    )
+    if has_failing_case(result):
         return (
             "No picture: none is kept for this check. `grader check NAME` draws one of a single "
             f"exercise, where the accesses of a small case show the fault. {drawn}"
         )
-    return f"No picture: no case failed. {drawn}"
+    return f"No case failed, so there is no picture. {drawn}"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from learners_results import COMPILED, MEMORY, OVER_CALL, WRONG, complete
 from page_text import text
 from publications import H200
-from reported import PASSED, noisy, not_started, of, timed, wrong
+from reported import PASSED, ended, noisy, not_started, of, step, timed, wrong
 from syrupy.assertion import SnapshotAssertion
 from traces import missing_guard
 
 from grader.course import History, Standing
 from grader.model.outcomes import Outcome, Status
-from grader.model.results import EntryResult, HeldOverCall
+from grader.model.results import EntryResult, Failure, Frame, HeldOverCall
+from grader.model.verdict import first_problem
 from grader.reports.report import Row, course_page, page
 from grader.reports.report_plots import over_call_plot
 
@@ -145,6 +148,27 @@ def test_each_entry_of_a_file_has_its_own_steps():
     assert "Steps of norm\n" in shown
     assert "The failure at correctness of norm_backward\n" in shown
     assert shown.count("Picture of the failing case\n") == 1
+
+
+def test_only_a_case_that_failed_is_called_a_failing_case():
+    """The page of a kernel that passed had a picture "of the failing case"."""
+    failed = text(page(History((WRONG,))))
+    broken = Failure(kind="exception", message="ModuleNotFoundError: No module named 'x'")
+    unloadable = ended(Status.FAIL, step("load", Outcome.FAIL, broken))
+    for other in (PASSED, not_started(), unloadable):
+        shown = text(page(History((other,))))
+        assert "Picture of the failing case" not in shown
+        assert "Picture\nNo case failed, so there is no picture.\n" in shown
+    assert "Picture of the failing case\nNo picture: none is kept" in failed
+
+
+def test_each_line_of_a_traceback_is_on_a_line_of_its_own():
+    frames = tuple(Frame(line=n, function="f", code=f"call_{n}()") for n in (3, 9))
+    problem = first_problem(WRONG)
+    failure = problem.failure.model_copy(update={"frames": frames})
+    result = WRONG.model_copy(update={"steps": (problem.model_copy(update={"failure": failure}),)})
+    shown = page(History((result,)))
+    assert re.search(r"<dd><code>\S+:3 in f: call_3\(\)</code>\n<code>\S+:9 in f:", shown)
 
 
 def test_the_place_of_the_measurement_is_named():
