@@ -50,6 +50,10 @@ def simulators(reporter: Reporter) -> None:
         working = []
         for fork_server in fork_servers:
             name = backends.title(fork_server.backend)
+            if fork_server.dry_run:
+                about = (Group.TOOLS, name)
+                reporter.report(*trial.guarded(*about, trial.compiles, name, fork_server))
+                continue
             (found,) = trial.guarded(group, name, trial.add, group, name, fork_server)
             reporter.report(found)
             working += [fork_server] if found.state is State.OK else []
@@ -93,7 +97,7 @@ def _workers(device: str) -> Iterator[list[ForkServer]]:
     with ExitStack() as stack:
         fork_servers = []
         for backend in backends.every():
-            if backend.compiled if device == "cuda" else backend.can.compute_without_gpu:
+            if backend.compiled if device == "cuda" else backend.can.simulate:
                 fork_server = stack.enter_context(closing(ForkServer(backend.name, device)))
                 fork_server.start()
                 fork_servers.append(fork_server)

@@ -41,7 +41,9 @@ OWN = (
 
 
 def needed() -> tuple[Package, ...]:
-    return (*OWN, *(package for backend in backends.every() for package in backend.packages))
+    """Return the packages that grading needs: torch and the languages, then the others."""
+    torch, *others = OWN
+    return (torch, *(one for backend in backends.every() for one in backend.packages), *others)
 
 
 def findings(has_gpu: bool) -> list[Finding]:

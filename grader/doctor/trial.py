@@ -18,7 +18,9 @@ from grader.sandbox import (
     ForkServer,
     HostArena,
     KernelFailure,
+    NotSimulated,
     NoWorker,
+    Unfit,
     WorkerLink,
     view,
     walls,
@@ -56,6 +58,20 @@ def add(group: Group, name: str, fork_server: ForkServer) -> list[Finding]:
     how = "simulates" if fork_server.device == "cpu" else "compiles and runs"
     right = ok(group, name, f"{how} a kernel: {ELEMENTS:,} sums are right")
     return [right, *slow_starts(group, name, fork_server.notes)]
+
+
+def compiles(name: str, fork_server: ForkServer) -> list[Finding]:
+    """Have a worker compile the kernel, of a language that nothing simulates.
+
+    Nobody needs that language: that its compiler is not installed is a note.
+    """
+    group = Group.TOOLS
+    try:
+        return add(group, name, fork_server)
+    except NotSimulated:
+        return [ok(group, name, "compiles a kernel; a GPU runs it")]
+    except Unfit as error:
+        return [note(group, name, error.message, error.next_step)]
 
 
 def slow_starts(group: Group, name: str, notes: Sequence[str]) -> list[Finding]:

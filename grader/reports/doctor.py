@@ -23,14 +23,16 @@ _TITLES = {
     Group.HARDENING: "parts of the walls on this machine",
     Group.COURSE: "course",
 }
-MOST_LINES = 10  # for a learner
+MOST_LINES = 12  # for a learner
+_ITSELF = {Group.INSTALLATION: ("python", "torch")}  # else the finding with the group's name
 _NAME = 19  # characters of a finding's name, with the space after it
 
 
 def report(examination: Examination, width: int = WIDEST, brief: bool = False) -> Text:
     """Return the findings by group, then the problems again with their fixes, and the verdict.
 
-    With `brief` there are at most `MOST_LINES` lines: one for each group, or the first problems.
+    With `brief` there are at most `MOST_LINES` lines: a few words for each group, or the first
+    problems.
     """
     width = min(width, WIDEST)
     problems = [one for one in examination.findings if one.state is State.PROBLEM]
@@ -58,31 +60,52 @@ def _ending(examination: Examination, problems: Sequence[Finding], width: int, b
 def _few_lines(
     examination: Examination, problems: Sequence[Finding], most: int, width: int
 ) -> Text:
-    """Write the first problems in at most `most` lines or, without any, a line for each group."""
+    """Write the first problems in at most `most` lines or, without any, each group in brief."""
     text = Text()
     if not problems:
-        for group, findings in groupby(examination.findings, key=lambda one: one.group):
-            text.append_text(_group_line(group, list(findings), width))
+        groups = groupby(examination.findings, key=lambda one: one.group)
+        every = [_group_line(group, list(findings), width) for group, findings in groups]
+        spare = most - len(every)
+        for whole, cut_short in every:
+            further = rows(whole, width) - 1
+            text.append_text(whole if further <= spare else cut_short)
+            spare -= further if further <= spare else 0
         return cut(text, most, width)
     for number, one in enumerate(problems, start=1):
         text.append_text(_problem(number, one, width))
     return cut(text, most, width)
 
 
-def _group_line(group: Group, findings: Sequence[Finding], width: int) -> Text:
-    """Write one line for a group: its first note; else what it is; else how many findings."""
-    notes = [one for one in findings if one.state is State.NOTE]
-    itself = [one for one in findings if one.name.lower() == group.value]
-    mark, style = _MARKS[State.NOTE if notes else State.OK]
-    words = f"{counted(len(findings), 'findings')}, all as they should be"
-    if notes or itself or len(findings) == 1:
-        first = (notes or itself or findings)[0]
-        sentence = first.message.partition(". ")[0]
-        named = first.name.lower() != group.value
-        words = f"{first.name}: {sentence}" if named else sentence
+def _group_line(group: Group, findings: Sequence[Finding], width: int) -> tuple[Text, Text]:
+    """Describe a group: whole, and cut to one line."""
+    shown = _most_important(group, findings)
+    mark, style = _MARKS[State.NOTE if _notes(shown) else State.OK]
     name = "GPU" if group is Group.GPU else group.value
-    line = Text("  ").append(mark, style=style)
-    return line.append(f" {name:<14}{texts.cut(words, max(width - 18, 20))}\n")
+    head, indent = f" {name:<14}", " " * 18
+    words = _in_words(group, shown) or f"{counted(len(findings), 'checks')} passed"
+    one_line = f"{head}{texts.cut(words, max(width - len(indent), 20))}\n"
+    marked = Text("  ").append(mark, style=style)
+    return marked.copy().append(filled(words, width, indent, first=head)), marked.append(one_line)
+
+
+def _most_important(group: Group, findings: Sequence[Finding]) -> Sequence[Finding]:
+    """Return the first note with a fix; else what the group is; else its first note; else none."""
+    notes = _notes(findings)
+    itself = [one for one in findings if one.name.lower() in _ITSELF.get(group, (group.value,))]
+    with_fix = [one for one in notes if one.mend]
+    return with_fix[:1] or itself or notes[:1] or (findings if len(findings) == 1 else [])
+
+
+def _in_words(group: Group, shown: Sequence[Finding]) -> str:
+    if len(shown) != 1:
+        return ", ".join(f"{one.name} {one.message}" for one in shown)
+    (one,) = shown
+    sentence = one.message.partition(". ")[0].removesuffix(".")
+    return sentence if one.name.lower() == group.value else f"{one.name}: {sentence}"
+
+
+def _notes(findings: Sequence[Finding]) -> list[Finding]:
+    return [one for one in findings if one.state is State.NOTE]
 
 
 def _problem(number: int, one: Finding, width: int) -> Text:
@@ -106,10 +129,10 @@ def _line(finding: Finding, width: int) -> Text:
 
 
 def _sum(examination: Examination, problems: Sequence[Finding]) -> str:
-    notes = sum(one.state is State.NOTE for one in examination.findings)
+    notes = len(_notes(examination.findings))
+    passed = len(examination.findings) - len(problems) - notes
     verdict = counted(len(problems), "problems").upper() if problems else "NO PROBLEM"
-    findings = counted(len(examination.findings), "findings")
-    return f"{verdict}  {counted(notes, 'notes')}, {findings}"
+    return f"{verdict}  {counted(passed, 'checks')} passed, {counted(notes, 'notes')}"
 
 
 def graded_here(examination: Examination) -> str:

@@ -15,6 +15,7 @@ from .executor import NotSimulated as NotSimulated
 from .failures import function_around as function_around
 from .fork_server import ForkServer as ForkServer
 from .fork_server import NoWorker as NoWorker
+from .fork_server import Unfit as Unfit
 from .fork_server import describe_end as describe_end
 from .fork_servers import ForkServers as ForkServers
 from .poison import Poison as Poison

@@ -39,6 +39,10 @@ class NoWorker(CannotGrade):
     """The fork server could not start, or has ended."""
 
 
+class Unfit(NoWorker):
+    """The fork server refuses to start, and `next_step` says what to change or to install."""
+
+
 class ForkServer:
     """The fork server for all workers of one backend on one device ("cpu", "cuda").
 
@@ -135,7 +139,7 @@ class ForkServer:
         report = json.loads(self._expect(START_S))
         if "refused" in report:
             self.close()
-            raise NoWorker(*report["refused"])
+            raise Unfit(*report["refused"])
         self.notes = tuple(report["notes"])
         self._ready = True
 

@@ -112,7 +112,7 @@ def test_a_dry_run_without_its_compiler_names_the_command_that_brings_it(start_w
             server.fork(None)
         assert caught.value.exit_code == 3
         assert caught.value.message == "NVRTC, which compiles CUDA C++, is not installed."
-        assert caught.value.next_step == "pip install 'kernel-grader[cuda]' brings it."
+        assert caught.value.next_step == "`pip install 'kernel-grader[cuda]'` brings it."
 
 
 def test_the_error_that_ended_a_parent_of_workers_is_the_first_line(start_without):

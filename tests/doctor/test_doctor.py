@@ -22,7 +22,7 @@ import torch
 from packaging.requirements import Requirement
 from syrupy.assertion import SnapshotAssertion
 
-from grader import cli
+from grader import backends, cli
 from grader.doctor import __main__ as parts
 from grader.doctor import examine, gpu, hardening, packages, records, tools, trial
 from grader.doctor.records import (
@@ -42,8 +42,8 @@ from grader.model.errors import CannotGrade
 from grader.model.results import Failure, Wall
 from grader.reports import doctor as render
 from grader.sandbox import walls
-from grader.sandbox.executor import KernelFailure
-from grader.sandbox.fork_server import NoWorker
+from grader.sandbox.executor import KernelFailure, NotSimulated
+from grader.sandbox.fork_server import NoWorker, Unfit
 from grader.speed.mixes import STREAMS
 from grader.worker.contract import TORCH
 
@@ -647,6 +647,30 @@ def test_a_compiler_that_was_not_preloaded_is_noted():
     assert finding.message == ("first launches take longer: Triton's compiler is not preloaded: x")
 
 
+DRY = SimpleNamespace(backend="cuda")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (NotSimulated("x"), ("ok", "compiles a kernel; a GPU runs it", None)),
+        (Unfit("It is missing.", "`get it`."), ("note", "It is missing.", "`get it`.")),
+        (NoWorker("It crashed.", "Look."), ("problem", "It crashed.", packages.REINSTALL)),
+    ],
+    ids=["compiles", "lacks its compiler", "crashes"],
+)
+def test_a_language_that_only_a_gpu_runs_is_compiled(
+    error: Exception, expected: tuple[str, str, str | None], monkeypatch: pytest.MonkeyPatch
+):
+    def add(*arguments: object) -> list[Finding]:
+        raise error
+
+    monkeypatch.setattr(trial, "add", add)
+    (finding,) = trial.guarded(Group.TOOLS, "CUDA C++", trial.compiles, "CUDA C++", DRY)
+    assert (finding.group, finding.name) == (Group.TOOLS, "CUDA C++")
+    assert fields_of(finding) == expected
+
+
 # -- what walls are made of
 
 
@@ -921,7 +945,9 @@ def test_a_report_repeats_its_problems_with_their_fixes(snapshot: SnapshotAssert
 
 
 SOUND = (
-    *(ok(Group.INSTALLATION, name, "1.0") for name in "abcdefgh"),
+    ok(Group.INSTALLATION, "Python", "3.12.9"),
+    ok(Group.INSTALLATION, "torch", "2.13.0"),
+    *(ok(Group.INSTALLATION, name, "1.0") for name in "cdefgh"),
     ok(Group.SIMULATORS, "Triton", "simulates a kernel: 1,000 sums are right"),
     note(Group.GPU, "GPU", examine.NO_DRIVER),
     note(Group.TOOLS, "ncu", "not found"),
@@ -932,14 +958,42 @@ SOUND = (
 )
 
 
-def test_a_learner_reads_ten_lines(snapshot: SnapshotAssertion):
-    report = render.report(examine.assemble([PartReport(findings=SOUND)]), 80, brief=True).plain
+def brief(*findings: Finding) -> str:
+    made = examine.assemble([PartReport(findings=findings)])
+    return render.report(made, 80, brief=True).plain
+
+
+def test_a_learner_reads_few_lines(snapshot: SnapshotAssertion):
+    report = brief(*SOUND)
     assert report == snapshot
     assert len(report.splitlines()) <= render.MOST_LINES
 
 
+def test_a_reason_is_wrapped_and_not_cut():
+    reason = "you are an administrator: a kernel file that breaks out has your rights"
+    report = brief(note(Group.WALLS, "rights", reason, "work as an ordinary user"))
+    assert reason in " ".join(report.split())
+    assert "…" not in report
+
+
+def test_a_note_with_a_fix_comes_before_others():
+    """A patch version of hypothesis that nobody had tested came first of all."""
+    others = (note(Group.INSTALLATION, "hypothesis", "6.170.16 is not tested"), *SOUND)
+    assert "✔ installation  Python 3.12.9, torch 2.13.0\n" in brief(*others)
+    missing = note(Group.TOOLS, "CUDA C++", "NVRTC is not installed.", "`get it`")
+    assert "– tools         CUDA C++: NVRTC is not installed\n" in brief(*others, missing)
+
+
+def test_packages_begin_with_torch_and_the_languages():
+    names = [one.name for one in packages.needed()]
+    of_languages = {one.name for backend in backends.every() for one in backend.packages}
+    assert names[0] == "torch"
+    assert set(names[1 : 1 + len(of_languages)]) == of_languages
+    assert {"numpy", "pytest", "hypothesis"} < set(names[1 + len(of_languages) :])
+
+
 def test_a_learner_reads_the_name_of_a_gpu_in_good_order():
-    """A line such as "2 findings, all as they should be" would not say which GPU grades."""
+    """A line such as "2 checks passed" would not say which GPU grades."""
     of_gpu = [ok(Group.GPU, "GPU", "NVIDIA H200"), ok(Group.GPU, "memory", "139 GiB free")]
     report = render.report(
         examine.assemble([PartReport(findings=tuple(of_gpu))]), 80, brief=True
@@ -955,7 +1009,7 @@ def test_of_a_machine_with_problems_a_learner_reads_those(snapshot: SnapshotAsse
 @pytest.mark.parametrize("problems", [0, 1, 2, 5, 40])
 @pytest.mark.parametrize("words", [1, 30, 300])
 @pytest.mark.parametrize("width", [80, 100])
-def test_no_machine_takes_more_than_ten_lines(problems: int, words: int, width: int):
+def test_no_machine_takes_more_than_so_many_lines(problems: int, words: int, width: int):
     found = [
         problem(group, f"part {n}", "word " * words, "do " * words)
         for n, group in zip(range(problems), 10 * list(Group), strict=False)
@@ -1065,6 +1119,7 @@ def test_this_machine_in_json():
     assert {name for group, name in found if group == "installation"} == {
         *("Python", "system", "import torch", *NEWEST),
     }
+    assert found["tools", "CUDA C++"].state in (State.OK, State.NOTE)
     assert re.fullmatch(r"\d+ exercises load", found["course", "course"].message)
     groups = [group for group, _ in found]
     assert sorted(groups, key=[g.value for g in Group].index) == groups
@@ -1076,7 +1131,8 @@ def test_this_machine_in_text():
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert len(done.stdout.splitlines()) <= render.MOST_LINES
-    assert re.search(r"^(NO PROBLEM|\d+ PROBLEMS?)  \d+ notes?, \d+ findings; ", done.stdout, re.M)
+    sums = r"^(NO PROBLEM|\d+ PROBLEMS?)  \d+ checks passed, \d+ notes?; "
+    assert re.search(sums, done.stdout, re.MULTILINE)
     assert "here: Triton and numba CUDA kernels are graded in simulation" in done.stdout
 
 
@@ -1119,6 +1175,18 @@ def test_one_simulator_that_is_missing_does_not_stop_the_other(python):
     )
     assert found["simulators", "numba CUDA"].state is State.OK
     assert found["walls", "leftovers"].state is State.OK
+
+
+def test_the_compiler_of_cuda_that_is_missing_is_a_note_with_its_command(python):
+    """`kernel_cuda.py` could not be graded, and doctor said that all was as it should be."""
+    gone = "from grader.backends.cuda import preload; preload.nvrtc = None"
+    done = doctor(python({"sitecustomize.py": gone}), "--json")
+    assert fields_of(examined(done)["tools", "CUDA C++"]) == (
+        "note",
+        "NVRTC, which compiles CUDA C++, is not installed.",
+        "`pip install 'kernel-grader[cuda]'` brings it.",
+    )
+    assert done.returncode == 0
 
 
 BROKEN = {

@@ -139,7 +139,7 @@ def install() -> type[DryRun]:
     if preload() is not None:
         raise CannotGrade(
             "NVRTC, which compiles CUDA C++, is not installed.",
-            "pip install 'kernel-grader[cuda]' brings it.",
+            "`pip install 'kernel-grader[cuda]'` brings it.",
         )
     torch.set_num_threads(1)
     programs.headers()  # looked up before walls rise
