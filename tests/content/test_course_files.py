@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from grader import backends
 from grader.course import catalog, stubs
 from grader.course.catalog import Exercise
 
@@ -70,6 +71,17 @@ def test_the_lesson_names_every_argument_and_dtype(exercise: Exercise):
 def test_the_lesson_s_commands_name_the_exercise(exercise: Exercise):
     commands = re.findall(r"grader (?:show|check|stub|hint) (\w+)", lesson(exercise))
     assert set(commands) == {exercise.folder.name}
+
+
+@each
+def test_the_lesson_names_the_files_of_other_languages(exercise: Exercise):
+    """`kernel_cuda.py` lay beside `kernel.py`, and no lesson said what it is for."""
+    task = words(lesson(exercise).split("## The task")[1].split("\n## ")[0])
+    for language in exercise.spec.also_in:
+        assert (
+            f"You may write it in {backends.title(language)} too, in `kernel_{language}.py`: "
+            f"`grader check {exercise.folder.name} --backend {language}` checks that file."
+        ) in task
 
 
 # -- the files
