@@ -66,10 +66,11 @@ def _few_lines(
         groups = groupby(examination.findings, key=lambda one: one.group)
         every = [_group_line(group, list(findings), width) for group, findings in groups]
         spare = most - len(every)
-        for whole, cut_short in every:
-            further = rows(whole, width) - 1
-            text.append_text(whole if further <= spare else cut_short)
-            spare -= further if further <= spare else 0
+        for shown, one_line in every:
+            if rows(shown, width) - 1 > spare:
+                shown = one_line
+            spare -= rows(shown, width) - 1
+            text.append_text(shown)
         return cut(text, most, width)
     for number, one in enumerate(problems, start=1):
         text.append_text(_problem(number, one, width))
