@@ -13,12 +13,11 @@ from typing import Any
 from grader import backends
 from grader.course import Exercise
 from grader.grading import Step, kind_of, steps_of
-from grader.model import BaseSpec, Spec
+from grader.model import BaseSpec, Spec, how_often
 from grader.speed import bound_of
 
 TODO = "TODO(author):"
 WIDTH = 100  # characters of a line
-TIMES = {1: "once", 2: "twice", 3: "three times"}
 
 
 def skeleton(exercise: Exercise, spec: BaseSpec) -> str:
@@ -99,7 +98,7 @@ def _counted(spec: Spec) -> str:
 def _moves(spec: Spec) -> str:
     """Return such as "`x` read at most once, "."""
     parts = (
-        f"`{argument.name}` {done} at most {TIMES.get(most, f'{most} times')}, "
+        f"`{argument.name}` {done} at most {how_often(most)}, "
         for argument in spec.arguments
         for done, most in (("read", argument.most_reads), ("written", argument.most_writes))
         if most

@@ -109,9 +109,8 @@ def _operations(exercise: Exercise, entry: str, case: str) -> int | None:
     from grader.model import Case
 
     try:
-        shape, dtype, *_ = case.split()
         spec = Exercise(exercise.folder, entry or None).spec
-        known = Case.parse(f"{shape.replace('×', 'x')},{dtype}")
+        known = Case.of_headline(case)
     except (UsageError, ValueError):  # a result of another version of the exercise
         return None
     return spec.flops(known) if spec.flops else None

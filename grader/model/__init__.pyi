@@ -47,6 +47,7 @@ from .exercise import TARGETS as TARGETS
 from .exercise import Budget as Budget
 from .exercise import Mistake as Mistake
 from .exercise import Spec as Spec
+from .exercise import a_hundredth as a_hundredth
 from .faults import MOST_FRAMES as MOST_FRAMES
 from .faults import Fault as Fault
 from .files import HALF as HALF
@@ -63,6 +64,8 @@ from .held_series import HeldSeries as HeldSeries
 from .held_series import between as between
 from .holdings import Holdings as Holdings
 from .instructions import Instructions as Instructions
+from .memory_words import limit_in_words as limit_in_words
+from .memory_words import size_in_words as size_in_words
 from .messages import MOST_CODE as MOST_CODE
 from .messages import MOST_KERNELS as MOST_KERNELS
 from .messages import MOST_ORIGINS as MOST_ORIGINS
@@ -89,6 +92,7 @@ from .outcomes import Limit as Limit
 from .outcomes import Outcome as Outcome
 from .outcomes import Status as Status
 from .outcomes import counted as counted
+from .outcomes import how_often as how_often
 from .outcomes import percent as percent
 from .randomness import Choice as Choice
 from .randomness import Randomness as Randomness

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from grader.model.arguments import ITEMSIZE
+from grader.model.outcomes import counted
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,12 +55,20 @@ class Case:
 
     @property
     def headline(self) -> str:
-        """The case in words, such as `1×1025 float16`."""
+        """The case in words: `7 elements of float32`, or `1 × 1,025 in float16 (offset 1)`.
+
+        More than one extent need be no tensor's shape: one of them may be a degree.
+        """
         extras = [self.draw] if self.draw != "rows" else []
         extras += [f"row padding {self.pad}"] if self.pad else []
         extras += [f"offset {self.offset}"] if self.offset else []
-        shape = "×".join(map(str, self.shape))
-        return f"{shape} {self.dtype}" + (f" ({', '.join(extras)})" if extras else "")
+        return self._size + (f" ({', '.join(extras)})" if extras else "")
+
+    @property
+    def _size(self) -> str:
+        if len(self.shape) == 1:
+            return f"{counted(self.shape[0], 'elements')} of {self.dtype}"
+        return f"{' × '.join(f'{extent:,}' for extent in self.shape)} in {self.dtype}"
 
     def __str__(self) -> str:
         """Return the form that `--case` takes, such as `1x1025,float16,draw=ties,pad=3,seed=7`."""
@@ -98,6 +107,22 @@ class Case:
                     f"{', '.join(DRAWS[:-1])} or {DRAWS[-1]}"
                 )
         return case
+
+    @classmethod
+    def of_headline(cls, text: str) -> Case:
+        """Read the shape and dtype of a headline; older results have such as `1×1025 float16`.
+
+        Raises ValueError.
+        """
+        words = re.fullmatch(
+            r"(?P<shape>\d[\d,]*(?: ?× ?\d[\d,]*)*)(?: elements? of| in)? (?P<dtype>\w+)"
+            r"(?: \(.*\))?",
+            text,
+        )
+        if words is None:
+            raise ValueError(f"{text!r} does not name a case")
+        shape = re.sub("[ ,]", "", words["shape"]).replace("×", "x")
+        return cls.parse(f"{shape},{words['dtype']}")
 
     def _with_number(self, name: str, value: int) -> Case:
         numbers = {"pad": self.pad, "offset": self.offset, "seed": self.seed} | {name: value}

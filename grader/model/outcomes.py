@@ -51,6 +51,12 @@ def counted(number: int, count: str) -> str:
     return f"{number:,} {words.removesuffix('s') if number == 1 else words}"
 
 
+def how_often(number: float) -> str:
+    """Return such as `once`, `twice`, `1.5 times` and `8,192 times`, to three digits or more."""
+    digits = f"{number:,.0f}" if number >= 1_000 else f"{number:.3g}"
+    return {"1": "once", "2": "twice"}.get(digits, f"{digits} times")
+
+
 def percent(share: float, digits: int = 1) -> str:
     """Return `61.2 %`, or `56 %` when all digits after the point are 0."""
     return f"{share * 100:.{digits}f}".removesuffix("." + "0" * digits) + " %"

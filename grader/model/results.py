@@ -199,6 +199,9 @@ class Memory(Record):
         "arguments, and what does not above 512 MiB"
     )
     most_bytes: int = Field(description="the most that passes")
+    rule: str = Field(
+        default="", description="why that is the most, for a person; empty in older results"
+    )
     simulated: bool
     held_bytes: int | None = Field(
         default=None, description="on a GPU: all that the call held, with code and streams"

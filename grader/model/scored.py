@@ -59,8 +59,8 @@ class Scored:
 
     @property
     def row(self) -> str:
-        """The extents in words, such as `8×2,048×64`; empty for 1-D arguments."""
-        return "×".join(f"{extent:,}" for extent in self.extents)
+        """The extents in words, such as `8 × 2,048 × 64`; empty for 1-D arguments."""
+        return " × ".join(f"{extent:,}" for extent in self.extents)
 
     @property
     def rows_in_words(self) -> str:

@@ -19,7 +19,9 @@ from grader import backends
 from grader.course import History, Standing, progress
 from grader.model import (
     Result,
+    limit_in_words,
     percent,
+    size_in_words,
     utc,
 )
 from grader.model.verdict import first_problem
@@ -35,7 +37,7 @@ from grader.reports.report_parts import (
     picture_of,
     why_no_picture_of,
 )
-from grader.reports.report_plots import history_plot, in_bytes, share_of
+from grader.reports.report_plots import history_plot, share_of
 from grader.reports.solution_facts import where_and_when
 from grader.reports.solution_pages import inline
 from grader.reports.terminal import word_of
@@ -148,8 +150,9 @@ def _tiles(result: Result) -> list[tuple[str, str, str]]:
         tiles.append((f"share of {bound.held_to}", percent(speed.share), share))
         tiles.append((bound.rate_name, f"{rate:,.0f} {bound.unit}", duration(speed.time_ms)))
     if memory := next((step.memory for step in steps if step.memory), None):
-        note = f"beyond the arguments; {in_bytes(memory.most_bytes)} are allowed"
-        tiles.append(("memory of a call", in_bytes(memory.peak_bytes), note))
+        limit = limit_in_words(memory.most_bytes, memory.rule)
+        note = f"beyond the arguments, for {memory.case}; {limit}"
+        tiles.append(("memory of a call", size_in_words(memory.peak_bytes), note))
     return tiles
 
 

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from grader.model import HeldOverCall, Memory, Result, Speed, Status, percent
+from grader.model import (
+    HeldOverCall,
+    Memory,
+    Result,
+    Speed,
+    Status,
+    limit_in_words,
+    percent,
+    size_in_words,
+)
 from grader.reports.small_plots import (
     BLUE,
     INK,
@@ -88,15 +97,17 @@ def memory_plot(memory: Memory) -> Plot:
     axes.barh([0], [1.0], color=TRACK, height=0.62)
     axes.barh([0], [float(used)], color=BLUE, height=0.42)
     axes.plot([1.0, 1.0], [-0.36, 0.36], color=ORANGE, linewidth=1.6)
-    held = f"{in_bytes(memory.peak_bytes)} of at most {in_bytes(memory.most_bytes)}"
+    held = size_in_words(memory.peak_bytes)
+    most = limit_in_words(memory.most_bytes, "")
     inside = used < 0.1
     where = 0.012 if inside else max(float(used), 1.0) + 0.02
-    axes.text(where, 0, held, color=INK, va="center")
+    axes.text(where, 0, f"{held} of {most}", color=INK, va="center")
     axes.set_ylim(-0.6, 0.6)
     axes.set_yticks([])
     axes.set_xlim(0, max(float(used), 1.0) * (1.05 if inside else 1.9))
     axes.set_xticks([0, 1.0], ["0", "allowed"])
-    alt = f"Memory beyond the arguments at {memory.case}: {held}."
+    limit = limit_in_words(memory.most_bytes, memory.rule)
+    alt = f"Memory beyond the arguments, {memory.case}: {held} of {limit}."
     return finished("memory", "Memory beyond the arguments", figure, alt)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from grader.model import Count, Speed, Step, Traffic, counted, percent, printable
+from grader.model import Count, Speed, Step, Traffic, counted, how_often, percent, printable
 from grader.reports.small_plots import (
     BLUE,
     INK,
@@ -159,36 +159,36 @@ def _operations_per_byte(speed: Speed) -> float:
 
 def _traffic(traffic: Sequence[Traffic]) -> Plot:
     rows = [
-        (f"{printable(each.argument, LONGEST_NAME)} {verb}", times, most)
+        (f"{printable(each.argument, LONGEST_NAME)} {verb}", number, most)
         for each in traffic
-        for verb, times, most in (
+        for verb, number, most in (
             ("read", each.reads, each.most_reads),
             ("written", each.writes, each.most_writes),
         )
-        if times or most
+        if number or most
     ]
     figure, axes = drawn(len(rows))
-    for row, (_, times, most) in enumerate(rows):
+    for row, (_, number, most) in enumerate(rows):
         if most is not None:
             axes.barh([row], [most], color=TRACK, height=0.62)
             axes.plot([most, most], [row - 0.36, row + 0.36], color=ORANGE, linewidth=1.6)
-        axes.barh([row], [times], color=BLUE, height=0.42)
+        axes.barh([row], [number], color=BLUE, height=0.42)
         allowed = "" if most is None else f" of at most {most}"
         axes.text(
-            max(times, most or 0) + 0.04,
+            max(number, most or 0) + 0.04,
             row,
-            f"{_times(times)} ×{allowed}",
+            f"{_times(number)} ×{allowed}",
             color=INK,
             va="center",
         )
     label_rows(axes, [label for label, _, _ in rows])
-    longest = max([max(times, most or 0) for _, times, most in rows], default=1)
+    longest = max([max(number, most or 0) for _, number, most in rows], default=1)
     axes.set_xlim(0, max(longest, 1) * 1.55)
     axes.set_xlabel("times, on average over the elements")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     words = "; ".join(
-        f"{label} {_times(times)} ×" + ("" if most is None else f", at most {most} allowed")
-        for label, times, most in rows
+        f"{label} {how_often(number)}" + ("" if most is None else f" (at most {how_often(most)})")
+        for label, number, most in rows
     )
     return finished("traffic", "Counted reads and writes", figure, f"Traffic: {words}.")
 

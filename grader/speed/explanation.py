@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from grader import backends
-from grader.model import Argument, Launched, Limit, Resources, Spec, Speed, Traffic, percent
+from grader.model import (
+    Argument,
+    Launched,
+    Limit,
+    Resources,
+    Spec,
+    Speed,
+    Traffic,
+    how_often,
+    percent,
+)
 from grader.speed.occupancy import Multiprocessor, occupancy
 
 LEAST = 0.97  # an attainable share from here on: the traffic is as good as the least
@@ -106,26 +116,28 @@ def _excess(spec: Spec, traffic: Sequence[Traffic], sizes: Mapping[str, int]) ->
     excesses = []
     for t in traffic:
         needs: Argument = arguments[t.argument]
-        for verb, noun, times, least in (
+        for verb, noun, number, least in (
             ("reads", "reads", t.reads, needs.reads),
             ("writes", "writes", t.writes, needs.writes),
         ):
             excesses.append(
-                ((times - least) * sizes[t.argument], verb, noun, t.argument, times, least)
+                ((number - least) * sizes[t.argument], verb, noun, t.argument, number, least)
             )
     excesses.sort(key=lambda one: -one[0])
     notable = NOTABLE * sum(spec.least_bytes(sizes))
     listed = [one for one in excesses if one[0] >= notable] or excesses[:1]
     parts = [
-        f"{verb} {name} {times:.3g} times where {_enough(least)}"
-        for _, verb, _, name, times, least in listed
+        f"{verb} {name} {how_often(number)} where {_enough(least)}"
+        for _, verb, _, name, number, least in listed
     ]
     nouns = sorted({noun for _, _, noun, *_ in listed})
     return " and ".join(parts), f"fewer {' and '.join(nouns)}"
 
 
 def _enough(least: int) -> str:
-    return {0: "it need not", 1: "once is enough"}.get(least, f"{least} times are enough")
+    if least > 2:
+        return f"{least} times are enough"
+    return f"{how_often(least)} is enough" if least else "it need not"
 
 
 def shortfall(spec: Spec, resources: Sequence[Resources]) -> tuple[Limit, str]:

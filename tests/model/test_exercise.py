@@ -40,18 +40,39 @@ def test_a_case_survives_its_own_text(case: Case):
 @pytest.mark.parametrize(
     ("case", "text", "headline"),
     [
-        (Case((1, 1025), "float16"), "1x1025,float16", "1×1025 float16"),
-        (Case((7,), "float32", seed=3), "7,float32,seed=3", "7 float32"),
+        (Case((1, 1025), "float16"), "1x1025,float16", "1 × 1,025 in float16"),
+        (Case((1,), "int8"), "1,int8", "1 element of int8"),
+        (Case((65_536,), "float32"), "65536,float32", "65,536 elements of float32"),
+        (Case((7,), "float32", seed=3), "7,float32,seed=3", "7 elements of float32"),
         (
             Case((2, 3), "bfloat16", draw="ties", pad=5, offset=1, seed=9),
             "2x3,bfloat16,draw=ties,pad=5,offset=1,seed=9",
-            "2×3 bfloat16 (ties, row padding 5, offset 1)",
+            "2 × 3 in bfloat16 (ties, row padding 5, offset 1)",
         ),
     ],
 )
 def test_a_case_reads_like_this(case: Case, text: str, headline: str):
     assert str(case) == text
     assert case.headline == headline
+    assert Case.of_headline(headline) == Case(case.shape, case.dtype)
+
+
+@pytest.mark.parametrize(
+    ("headline", "case"),
+    [
+        ("65536×8192 float32", Case((65_536, 8_192), "float32")),
+        ("2×32771 float32 (row padding 3)", Case((2, 32_771), "float32")),
+        ("7 float32", Case((7,), "float32")),
+    ],
+)
+def test_headlines_of_older_results_are_read(headline: str, case: Case):
+    assert Case.of_headline(headline) == case
+
+
+@pytest.mark.parametrize("headline", ["", "?", "what is this", "7 of float32", "7 elements of x"])
+def test_what_is_no_headline_is_refused(headline: str):
+    with pytest.raises(ValueError, match=r"."):
+        Case.of_headline(headline)
 
 
 @pytest.mark.parametrize(

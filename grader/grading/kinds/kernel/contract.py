@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from grader.grading.kind import Sections
-from grader.model import ITEMSIZE, Argument, Case, Spec
+from grader.model import ITEMSIZE, Argument, Case, Spec, how_often
 
 _ROLES = {
     "in": "read, must not change",
@@ -61,7 +61,10 @@ def _traffic(
 
 def _moves(argument: Argument) -> str:
     moves = (("read", argument.reads), ("written", argument.writes))
-    return " and ".join(f"{word} {times} ×" for word, times in moves if times) or "not moved"
+    return (
+        " and ".join(f"{word} {how_often(number)}" for word, number in moves if number)
+        or "not moved"
+    )
 
 
 def needed_bytes(spec: Spec, case: Case, sizes: Mapping[str, int]) -> dict[str, int]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from grader.grading import slow
 from grader.grading.step import Finding, Step
-from grader.model import Case
 
 if TYPE_CHECKING:
     from grader.grading.session import Grading
@@ -24,10 +23,9 @@ def is_scored(spec: Spec) -> bool:
 
 
 def asks(spec: Spec) -> str:
-    scored, _ = spec.timed
-    case = Case(scored.fixed_extents, scored.dtype) if scored.rows else spec.sample_case
-    budget = spec.memory_budget(case)
-    return f"at most {budget:,} bytes beyond the arguments, for {case.headline}"
+    from grader.grading.steps.memory import limits
+
+    return limits.asks(spec)
 
 
 STEP = Step(

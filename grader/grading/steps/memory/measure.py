@@ -23,33 +23,31 @@ from grader.correctness import reseeded
 from grader.grading import counting
 from grader.grading.session import Grading
 from grader.grading.step import Finding
+from grader.grading.steps.memory import limits
+from grader.grading.steps.memory.limits import MemoryLimit
 from grader.grading.steps.memory.over_call import over_call
 from grader.grading.trials import with_case
 from grader.machine import gpu_lock
-from grader.model import Case, Failure, HeldOverCall, Launched, Memory, Outcome
+from grader.model import (
+    Case,
+    Failure,
+    HeldOverCall,
+    Launched,
+    Memory,
+    Outcome,
+    size_in_words,
+)
 from grader.sandbox import CudaArena, KernelFailure, WorkerLink, entry_of
 from grader.speed import (
     FIXED_ALLOWANCE,
-    MIB,
     Slots,
     arena_bytes,
     available,
-    bytes_per_row,
     clock,
     free_bytes,
-    largest_bytes,
     scored_case,
 )
 
-NOMINAL = 1 << 30  # bytes of all arguments, at which a simulated kernel is held to its budget
-# In simulation scratch that grows may stop growing above the counted cases, such as partial results
-# of at most so many blocks. What still grows to this part of an argument is taken for a copy.
-COPY_PART = 4
-# Torch gets memory for scratch of 1 to 10 MiB in segments of this size (kLargeBuffer of its
-# CUDACachingAllocator), and for more in pages of 2 MiB. So scratch is seen up to one segment too
-# large, at all of the rows or at half of them, and its growth, which is doubled, up to two.
-SEGMENT = 20 * MIB
-GRANULARITY = 2 * SEGMENT
 # For registers that the compiler had to spill, the driver takes memory for each thread that the GPU
 # can run at once: as much as the worker says, and at most this.
 MOST_STACK = 16 << 10
@@ -74,13 +72,10 @@ def _simulated(grading: Grading) -> Finding:
     if isinstance(two, Finding):
         return two
     growth = (two.peak - one.peak) / rows
-    nominal_rows = NOMINAL // bytes_per_row(spec, one.case)
-    nominal = Case((nominal_rows, *columns), one.case.dtype)
-    peak = one.peak + max(0, round(growth * (nominal_rows - rows)))
-    most = spec.memory_budget(nominal)
-    if one.peak <= most:
-        most = max(most, largest_bytes(spec, nominal) // COPY_PART)
-    beyond = f"beyond {NOMINAL >> 30} GiB of arguments"
+    nominal = limits.nominal_case(spec, one.case)
+    peak = one.peak + max(0, round(growth * (nominal.shape[0] - rows)))
+    most = limits.simulated(spec, nominal, one.peak)
+    beyond = f"beyond {limits.NOMINAL >> 30} GiB of arguments"
     return _finding(nominal, peak, most, beyond, over_call=over_call(grading.spec, one))
 
 
@@ -112,8 +107,8 @@ def _measured(grading: Grading) -> Finding:
     peak = counted_bytes(half, whole, allowance)
     beyond = "growing with its arguments"
     if peak > growing_bytes(half, whole):
-        beyond = f"beyond its arguments and a fixed {_mib(allowance)}"
-    most = spec.memory_budget(case) + GRANULARITY
+        beyond = f"beyond its arguments and a fixed {size_in_words(allowance)}"
+    most = limits.measured(spec, case)
     # The GPU shows no single allocation. A step before this one simulated a small call, if it can.
     one = grading.done(counting.count)
     held = None if one is None else over_call(spec, one)
@@ -184,7 +179,7 @@ def _stack(launched: Sequence[Launched]) -> int:
 def _finding(
     case: Case,
     peak: int,
-    most: int,
+    most: MemoryLimit,
     beyond: str,
     whole: int | None = None,
     over_call: HeldOverCall | None = None,
@@ -193,20 +188,21 @@ def _finding(
     found = Memory(
         case=case.headline,
         peak_bytes=peak,
-        most_bytes=most,
+        most_bytes=most.most_bytes,
+        rule=most.rule,
         simulated=whole is None,
         held_bytes=whole,
         over_call=over_call,
     )
-    held = f"{_mib(peak)} {beyond}"
+    held = f"{size_in_words(peak)} {beyond}"
     summary = f"{case.headline}: {held}"
-    if peak <= most:
-        return Finding(summary, memory=found)
+    if peak <= most.most_bytes:
+        return Finding(f"{summary}; {most.in_words()}", memory=found)
     failure = Failure(
         kind="memory",
         message=f"one call holds {held}",
-        expected=f"at most {_mib(most)}",
-        got=_mib(peak),
+        expected=most.in_words(),
+        got=size_in_words(peak),
         hint="Scratch that grows with the input costs as much memory and time as the input. "
         "What must be kept between two passes, and what could stay in registers?",
     )
@@ -219,10 +215,3 @@ def _noisy(cause: str) -> Failure:
         message=f"the memory that the kernel holds is uncertain: {cause}",
         hint="This does not count against the kernel. Check again when the GPU is quiet.",
     )
-
-
-def _mib(size: int) -> str:
-    """Return `nothing`, `12 bytes`, or `1.4 MiB` for a tenth of a MiB and more."""
-    if size < MIB // 10:
-        return f"{size:,} bytes" if size else "nothing"
-    return f"{size / MIB:,.1f}".removesuffix(".0") + " MiB"

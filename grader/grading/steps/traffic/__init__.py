@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from grader import backends
 from grader.grading import slow
 from grader.grading.step import Finding, Step
+from grader.model import how_often
 
 if TYPE_CHECKING:
     from grader.grading.session import Grading
@@ -39,7 +40,7 @@ def asks(spec: Spec) -> str:
 
 def _may_move(argument: Argument) -> str:
     moves = (("read", argument.most_reads), ("written", argument.most_writes))
-    allowed = " and ".join(f"{word} at most {most} ×" for word, most in moves if most)
+    allowed = " and ".join(f"{word} at most {how_often(most)}" for word, most in moves if most)
     return allowed and f"{argument.name} {allowed}"
 
 

@@ -20,7 +20,7 @@ from grader.grading.step import Finding
 from grader.grading.steps.traffic import counters
 from grader.grading.steps.traffic.allowance import AGAIN, BEYOND, SLACK
 from grader.grading.trials import trusted, with_case
-from grader.model import Failure, GraderError, Inputs, Outcome, Spec, Traffic
+from grader.model import Failure, GraderError, Inputs, Outcome, Spec, Traffic, how_often
 from grader.sandbox import NotSimulated
 
 ONLY_COUNTERS = "nothing but a GPU's counters sees what kernels of its language read and write"
@@ -84,8 +84,8 @@ def _per_element(grading: Grading, one: Counted) -> list[Traffic]:
 
 
 def _in_words(count: Traffic) -> str:
-    parts = [f"read {count.reads:.3g} ×"] if count.reads else []
-    parts += [f"written {count.writes:.3g} ×"] if count.writes else []
+    parts = [f"read {how_often(count.reads)}"] if count.reads else []
+    parts += [f"written {how_often(count.writes)}"] if count.writes else []
     return f"{count.argument} {' and '.join(parts) or 'untouched'}"
 
 
@@ -100,27 +100,27 @@ def _fault(spec: Spec, count: Traffic, least_part: float) -> Failure | None:
     argument = next(a for a in spec.arguments if a.name == count.argument)
     asked = " that the inputs ask for" if argument.needed else ""
     each = f"every element of {count.argument}{asked}"
-    for done, times, least, most in (
+    for done, number, least, most in (
         ("read", count.reads, argument.reads * least_part, argument.most_reads),
         ("written", count.writes, argument.writes, argument.most_writes),
     ):
         # The output is right, so the work was done where nothing is counted.
-        if times * SLACK < least:
+        if number * SLACK < least:
             return Failure(
                 kind="uncounted",
-                message=f"{each} must be {done}, and the simulation saw that {times:.3g} times on "
-                "average",
-                expected=f"at least {least:.3g} ×",
-                got=f"{times:.3g} ×",
+                message=f"{each} must be {done}, and the simulation saw that {how_often(number)} "
+                "on average",
+                expected=f"at least {how_often(least)}",
+                got=how_often(number),
                 hint="Only kernels and torch operations may touch the arguments, not numpy or "
                 "their addresses.",
             )
-        if most is not None and times > most * SLACK:
+        if most is not None and number > most * SLACK:
             return Failure(
                 kind="traffic",
-                message=f"{each} is {done} {times:.3g} times on average",
-                expected=f"at most {most} ×",
-                got=f"{times:.3g} ×",
+                message=f"{each} is {done} {how_often(number)} on average",
+                expected=f"at most {how_often(most)}",
+                got=how_often(number),
                 hint=BEYOND if argument.needed and done == "read" else AGAIN[done],
             )
     return None
