@@ -38,7 +38,7 @@ CONTEXT = Context(
 
 def speed(share: float, low: float | None = None, high: float | None = None) -> Speed:
     return Speed(
-        case="268435456 float32",
+        case="268,435,456 elements of float32",
         bytes_moved=2**31,
         time_ms=2**31 / (share * 4e12) * 1e3,
         bandwidth_gbps=share * 4000,
@@ -51,7 +51,7 @@ def speed(share: float, low: float | None = None, high: float | None = None) -> 
         goes=16,
         calls_per_go=4,
         first_call_s=0.6,
-        latency_case="1024 float32",
+        latency_case="1,024 elements of float32",
         latency_us=8.0,
     )
 

@@ -31,7 +31,7 @@ MASK = Failure(
     expected="0.00098",
     got="nan (never written)",
     where="column 1024 of every row, 1 of 1025 elements",
-    case="1×1025 float16",
+    case="1 × 1,025 in float16",
     replay="grader check 01_double --case '1x1025,float16,seed=81'",
     frames=(Frame(line=17, function="double_kernel", code="    tl.store(out, y, mask=mask)"),),
 )
@@ -49,7 +49,7 @@ CORRECTNESS_FAILS = changed(
     ),
 )
 MEASURED = Speed(
-    case="2048×65536 float32",
+    case="2,048 × 65,536 in float32",
     bytes_moved=2**30,
     time_ms=0.3456,
     bandwidth_gbps=3106.9,
@@ -62,7 +62,7 @@ MEASURED = Speed(
     goes=16,
     calls_per_go=4,
     first_call_s=0.62,
-    latency_case="1×1024 float32",
+    latency_case="1 × 1,024 in float32",
     latency_us=8.31,
     clocks=Clocks(
         sm_mhz=(1905, 1980), memory_mhz=(3201, 3201), temperature_c=48, slowdowns=("power limit",)
@@ -82,7 +82,7 @@ ON_A_GPU = changed(
             SPEED,
             outcome=Outcome.PASS,
             points=3,
-            summary="2048×65536 float32, 16 goes of 4 calls",
+            summary="2,048 × 65,536 in float32, 16 goes of 4 calls",
             speed=MEASURED,
         ),
     ),
@@ -115,7 +115,7 @@ NOT_STARTED = changed(
             Failure(
                 kind="not_started",
                 message="NotImplementedError: 01_double: write this part",
-                case="1 float32",
+                case="1 element of float32",
                 replay="grader check 01_double --case '1,float32'",
                 frames=(Frame(line=15, function="double", code="raise NotImplementedError("),),
             ),

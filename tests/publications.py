@@ -21,7 +21,7 @@ H200 = {
     "driver": "580.159.04",
 }
 SPEED = {
-    "case": "536870912 float32",
+    "case": "536,870,912 elements of float32",
     "bytes_moved": 4_294_967_296,
     "time_ms": 1.5,
     "bandwidth_gbps": 2863.3,
@@ -34,7 +34,7 @@ SPEED = {
     "goes": 10,
     "calls_per_go": 8,
     "first_call_s": 0.5,
-    "latency_case": "1024 float32",
+    "latency_case": "1,024 elements of float32",
     "latency_us": 12.0,
     "attainable": 0.75,
     "limit": "traffic",

@@ -51,7 +51,7 @@ CONTEXT = Context(
 assert set(CLASSROOM50) < set(IDENTITY)
 
 SPEED = Speed(
-    case="268435456 float32",
+    case="268,435,456 elements of float32",
     bytes_moved=2 << 30,
     time_ms=0.5,
     bandwidth_gbps=4294.967,
@@ -64,7 +64,7 @@ SPEED = Speed(
     goes=30,
     calls_per_go=4,
     first_call_s=0.9,
-    latency_case="1000 float32",
+    latency_case="1,000 elements of float32",
     latency_us=12.0,
 )
 
@@ -117,7 +117,7 @@ def wrong(message: str, **changes) -> Result:
         expected="2",
         got="1",
         where="every element",
-        case="7 float16",
+        case="7 elements of float16",
         replay="grader check 02_row_sum --case '7,float16,seed=1'",
         frames=(Frame(line=12, function="double", code="tl.store(out_ptr, x)"),),
         hint="Load, double, store.",

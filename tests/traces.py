@@ -97,7 +97,7 @@ def good_map() -> Trace:
             for array, kind in ((0, "read"), (1, "write"))
         ],
         exercise="p01_map",
-        case="4 float32",
+        case="4 elements of float32",
         launches=(Launch(kernel="add_ten_kernel", grid=(1, 1, 1), block=(4, 1, 1)),),
         arrays=(_array("a", "in", 4), _array("out", "out", 4)),
     )
@@ -115,7 +115,7 @@ def missing_guard() -> Trace:
         GUARD,
         [*accesses, beyond],
         exercise="p03_guard",
-        case="5 float32",
+        case="5 elements of float32",
         launches=(Launch(kernel="add_ten_kernel", grid=(3, 1, 1), block=(3, 1, 1)),),
         arrays=(_array("a", "in", 5), _array("out", "out", 5)),
         failure=Failure(kind="out_of_bounds", message="A thread reads past the end of `a`."),
@@ -141,7 +141,7 @@ def two_steps(race: bool = False) -> Trace:
         RACE if race else TWO_STEPS,
         accesses,
         exercise="p10_shared",
-        case="8 float32",
+        case="8 elements of float32",
         launches=(Launch(kernel="reverse_kernel", grid=(2, 1, 1), block=(4, 1, 1)),),
         arrays=(_array("a", "in", 8), _array("out", "out", 8), _array("tile", "shared", 4)),
         failure=Failure(kind="race", message="Threads race for `tile`.") if race else None,
@@ -176,7 +176,7 @@ def swapped() -> Trace:
         SWAP,
         accesses,
         exercise="p04_map_2d",
-        case="2 × 3 float32",
+        case="2 × 3 in float32",
         launches=(Launch(kernel="copy_kernel", grid=(2, 1, 1), block=(2, 2, 1)),),
         arrays=(_array("a", "in", 2, 3), _array("out", "out", 2, 3)),
         wrong={
@@ -196,7 +196,7 @@ def empty() -> Trace:
         MAP,
         [],
         exercise="p01_map",
-        case="4 float32",
+        case="4 elements of float32",
         launches=(Launch(kernel="add_ten_kernel", grid=(1, 1, 1), block=(4, 1, 1)),),
         arrays=(_array("out", "out", 4),),
         unwritten={"out": (0, 1, 2, 3)},
@@ -214,7 +214,7 @@ def undefined_name() -> Trace:
         MAP,
         [_touch(0, 0, "read", 7)],
         exercise="p01_map",
-        case="4 float32",
+        case="4 elements of float32",
         launches=(Launch(kernel="add_ten_kernel", grid=(1, 1, 1), block=(4, 1, 1)),),
         arrays=(_array("a", "in", 4), _array("out", "out", 4)),
         failure=Failure(
@@ -238,7 +238,7 @@ def many() -> Trace:
         MAP,
         accesses,
         exercise="p08_stride",
-        case="100 float32",
+        case="100 elements of float32",
         launches=(
             Launch(kernel="stride_kernel", grid=(3, 1, 1), block=(4, 1, 1)),
             Launch(kernel="sum_kernel", grid=(2, 1, 1), block=(4, 1, 1)),
@@ -267,7 +267,7 @@ def outside_a_table() -> Trace:
             _touch(3, 1, "update", 8, thread=3),
         ],
         exercise="p04_map_2d",
-        case="2 × 3 float32",
+        case="2 × 3 in float32",
         launches=(Launch(kernel="copy_kernel", grid=(1, 1, 1), block=(2, 2, 1)),),
         arrays=(
             _array("a", "in", 2, 3),
@@ -293,7 +293,7 @@ def below_zero() -> Trace:
             )
         ],
         exercise="p11_pooling",
-        case="3 float32",
+        case="3 elements of float32",
         launches=(Launch(kernel="pairs_kernel", grid=(1, 1, 1), block=(3, 1, 1)),),
         arrays=(_array("a", "in", 3), _array("out", "out", 3)),
         wrong={"out": (Wrong(element=0, expected="1.0", got="4.0"),)},
@@ -429,10 +429,10 @@ def programs(masked: bool = True) -> Trace:
         if not masked:
             break
     if masked:
-        return of.trace("01_vector_add", "10 float32")
+        return of.trace("01_vector_add", "10 elements of float32")
     return of.trace(
         "01_vector_add",
-        "10 float32",
+        "10 elements of float32",
         failure=Failure(kind="out_of_bounds", message=PAST),
         stopped=Stopped(launch=0, step=0, block=2, threads=(), blocks=(), operations=(store,)),
     )
@@ -468,7 +468,7 @@ def loop_over_blocks() -> Trace:
         of.act(store, row, 1, {0: row}, 2, {0: f"{row}.25"})
     return of.trace(
         "p_rows",
-        "2 × 6 float32",
+        "2 × 6 in float32",
         wrong={"out": (Wrong(element=1, expected="11", got="1.25"),)},
         failure=Failure(kind="value", message="out[1] is wrong"),
     )
@@ -483,7 +483,7 @@ def tile() -> Trace:
     of.act(load, 0, 0, here, values={lane: f"{at}" for lane, at in here.items()})
     of.act(store, 0, 1, there, values=dict.fromkeys(there, "nan"))
     of.accesses[-1]["fault"] = of.accesses[-4]["fault"] = "undefined"
-    return of.trace("t03_tile", "3 × 3 float32")
+    return of.trace("t03_tile", "3 × 3 in float32")
 
 
 def racing_programs() -> Trace:
@@ -501,7 +501,7 @@ def racing_programs() -> Trace:
     of.acts[-2:] = [act.model_copy(update={"active": 2048}) for act in of.acts[-2:]]
     return of.trace(
         "01_vector_add",
-        "2048 float32",
+        "2,048 elements of float32",
         failure=Failure(kind="race", message="Two programs write out[2000]."),
         cut=3920,
     )

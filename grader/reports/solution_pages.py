@@ -24,7 +24,7 @@ from grader import backends
 from grader.classroom import Further, Model
 from grader.course import SHELVES, Settings
 from grader.grading import points_of
-from grader.model import percent
+from grader.model import Memory, limit_in_words, percent, size_in_words
 from grader.reports.small_plots import Plot
 from grader.reports.solution_facts import (
     figures_in_short,
@@ -39,7 +39,19 @@ from grader.reports.webpage import Own, file, page_templates
 
 @cache
 def _templates() -> Environment:
-    return page_templates({"percent": percent, "link": quote, "inline": inline})
+    return page_templates(
+        {
+            "percent": percent,
+            "link": quote,
+            "inline": inline,
+            "size": size_in_words,
+            "limit": _limit,
+        }
+    )
+
+
+def _limit(memory: Memory) -> str:
+    return limit_in_words(memory.most_bytes, memory.rule, memory.case)
 
 
 def _template(name: str) -> Any:

@@ -34,7 +34,7 @@ ROLES = {
     "in": "input",
     "out": "output",
     "inout": "input and output",
-    "scratch": "working memory",
+    "scratch": "scratch",
     "shared": "shared memory",
 }
 VERBS = {"read": "reads", "write": "writes", "update": "updates"}

@@ -57,7 +57,7 @@ def test_the_page_counts_operations_and_bytes_as_the_spec_does(made: Exercise):
 def test_the_page_shows_the_figures_of_a_run():
     rate, reference = MEASURED["rate"], MEASURED["reference_rate"]
     shown = Speed(
-        case="8192×4096 bfloat16",
+        case="8,192 × 4,096 in bfloat16",
         bound="arithmetic",
         bytes_moved=1,
         time_ms=2 * 8192 * 4096**2 / rate / 1e9,

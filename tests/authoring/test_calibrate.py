@@ -36,7 +36,7 @@ def step(outcome: Outcome, share: float | None = None, kind: str = "", said: str
     speed = None
     if share is not None:
         speed = Speed(
-            case="9×8 float32",
+            case="9 × 8 in float32",
             bytes_moved=1,
             time_ms=1.0,
             bandwidth_gbps=1.0,
@@ -49,7 +49,7 @@ def step(outcome: Outcome, share: float | None = None, kind: str = "", said: str
             goes=10,
             calls_per_go=2,
             first_call_s=1.0,
-            latency_case="8 float32",
+            latency_case="8 elements of float32",
             latency_us=1.0,
         )
     return Step(

@@ -172,11 +172,13 @@ def test_a_wrong_kernel_that_passes_is_reported(verified: dict[str, Verified]):
 def test_a_wrong_kernel_that_is_rejected_elsewhere_is_reported(verified: dict[str, Verified]):
     found = verified["wrong_elsewhere"]
     assert (found.expected, found.actual, found.ok) == ("properties", "correctness", False)
-    assert found.detail == "1 float32: out[0] is wrong"
+    assert found.detail == "1 element of float32: out[0] is wrong"
 
 
 def test_a_rejected_kernel_has_the_reason(verified: dict[str, Verified]):
-    assert verified["wrong_at_properties"].detail.startswith("1 float32: Twice 17 is 34.")
+    assert verified["wrong_at_properties"].detail.startswith(
+        "1 element of float32: Twice 17 is 34."
+    )
     assert "no_such_module" in verified["wrong_at_load"].detail
     assert verified["untouched"].detail == "rejected by each of the 3 cases that can tell, of 3"
 
@@ -222,8 +224,8 @@ def test_a_spec_in_which_one_case_accepts_zeros_is_refused(found: dict[str, list
     no_work = {one.kernel: one for one in by_kind(found["04_loose"], "no_work")}
     assert (no_work["zeros"].ok, no_work["zeros"].actual) == (False, "properties")
     assert no_work["zeros"].detail == (
-        "this answer passes 3 cases that can tell it: 1 float32 (out), 300 float32 (out), "
-        "1000 float32 (out)"
+        "this answer passes 3 cases that can tell it: 1 element of float32 (out), "
+        "300 elements of float32 (out), 1,000 elements of float32 (out)"
     )
     assert no_work["zeros"].advice.startswith(
         "Give each case inputs for which this output is wrong"

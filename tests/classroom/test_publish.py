@@ -367,9 +367,7 @@ def test_a_picture_says_in_words_what_it_shows(root):
         "Share of the ceiling: 67.2 %, 95 % interval 66.1 % to 68.3 %. 60 % passes, 90 % is great; "
         "its traffic allows 75 %."
     )
-    assert (
-        traffic.alt == "Traffic: x read 1 ×, at most 1 allowed; out written 1 ×, at most 1 allowed."
-    )
+    assert traffic.alt == "Traffic: x read once (at most once); out written once (at most once)."
     assert counts.alt == (
         "Counts: 36 transactions, at most 40 allowed; 0 barriers, at most 0 allowed."
     )
@@ -387,8 +385,8 @@ def held_to_roofs(root):
     memory, arithmetic = (
         speed | {"case": case, "bound": "roofline", "time_ms": ms, "rate": rate, "roofs": roofs}
         for case, ms, rate, roofs in (
-            ("2 float32", 1.0, 1.5, ((2.0, 50.0))),
-            ("256 float32", 2.0, 40.0, ((256.0, 50.0))),
+            ("2 elements of float32", 1.0, 1.5, ((2.0, 50.0))),
+            ("256 elements of float32", 2.0, 40.0, ((256.0, 50.0))),
         )
     )
     for one, operations in ((memory, 1.5e9), (arithmetic, 80e9)):
@@ -406,8 +404,8 @@ def test_a_roofline_has_a_point_for_each_size(root):
     assert (share.name, roofline.title) == ("share", "Roofline")
     assert roofline.alt == (
         "Roofline: memory allows 4 TB/s and arithmetic 50 TFLOP/s, which meet at 12.5 operations a "
-        "byte. 2 float32: 1.5 TFLOP/s at 0.5 operations a byte; 256 float32: 40 TFLOP/s at 64 "
-        "operations a byte."
+        "byte. 2 elements of float32: 1.5 TFLOP/s at 0.5 operations a byte; 256 elements of "
+        "float32: 40 TFLOP/s at 64 operations a byte."
     )
     assert f"<title>{roofline.alt}</title>" in roofline.svg
 

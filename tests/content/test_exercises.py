@@ -23,8 +23,9 @@ from grader.grading.plan import points_of
 from grader.grading.recording import run
 from grader.grading.session import Grading
 from grader.grading.steps.correctness.compare import correctness
+from grader.grading.steps.memory import limits
 from grader.model.cases import Case
-from grader.model.exercise import Spec
+from grader.model.exercise import Spec, a_hundredth
 from grader.model.outcomes import Outcome
 from grader.sandbox.arena import HostArena
 from grader.sandbox.executor import KernelFailure
@@ -108,6 +109,24 @@ def test_the_lesson_lists_every_step(exercise: Exercise):
     listed = re.findall(r"^(\d)\. \*\*(\w+)\*\*", lesson(exercise), re.MULTILINE)
     steps = enumerate(steps_of(exercise.spec), start=1)
     assert listed == [(str(number), step.name) for number, step in steps]
+
+
+@each
+def test_the_lesson_says_the_rules_of_memory_as_a_check_does(exercise: Exercise):
+    told = re.search(r"^\d\. \*\*memory\*\*(?:.+\n)+", lesson(exercise), re.MULTILINE)
+    assert told is not None
+    said = words(told[0])
+    if exercise.spec.memory_budget is a_hundredth:
+        assert limits.HUNDREDTH in said.replace("a forward call", "a call")
+    if "quarter" in said:
+        quarter, _, _ = limits.QUARTER.partition(",")
+        assert quarter in said.replace("matrix", "argument")
+        assert "Without a GPU" in said
+
+
+def test_the_first_lesson_introduces_scratch():
+    first = next(each for each in EXERCISES if "scratch" in words(lesson(each)).lower())
+    assert (first.name, "is called **scratch**" in words(lesson(first))) == ("01_vector_add", True)
 
 
 COUNT_WORDS = {"once": 1, "twice": 2, "three times": 3}

@@ -411,8 +411,16 @@ def test_a_point_is_the_median_call(monkeypatch: pytest.MonkeyPatch):
     sizes = sizes_of(ADD.spec, 16, 1024)
     points = measured_points(monkeypatch, right_answer, sizes)
     assert points == [
-        Point(contender="mine", case="16 float32", bytes=192, seconds=2.0, bandwidth=96.0),
-        Point(contender="mine", case="1024 float32", bytes=12288, seconds=2.0, bandwidth=6144.0),
+        Point(
+            contender="mine", case="16 elements of float32", bytes=192, seconds=2.0, bandwidth=96.0
+        ),
+        Point(
+            contender="mine",
+            case="1,024 elements of float32",
+            bytes=12288,
+            seconds=2.0,
+            bandwidth=6144.0,
+        ),
     ]
 
 
@@ -423,7 +431,9 @@ def test_wrong_answers_have_no_time_and_the_next_size_is_tried(monkeypatch: pyte
             outputs["out"] += 1
 
     points = measured_points(monkeypatch, wrong_when_small, sizes_of(ADD.spec, 16, 1024))
-    assert points[0] == Point(contender="mine", case="16 float32", bytes=192, problem="wrong")
+    assert points[0] == Point(
+        contender="mine", case="16 elements of float32", bytes=192, problem="wrong"
+    )
     assert points[1].seconds == 2.0
 
 
@@ -435,8 +445,8 @@ def test_after_a_failure_no_further_size_is_tried(monkeypatch: pytest.MonkeyPatc
 
     points = measured_points(monkeypatch, fails_when_large, sizes_of(ADD.spec, 16, 1024, 2048))
     assert [(p.case, p.seconds, p.problem) for p in points] == [
-        ("16 float32", 2.0, ""),
-        ("1024 float32", None, "stopped after 30 s"),
+        ("16 elements of float32", 2.0, ""),
+        ("1,024 elements of float32", None, "stopped after 30 s"),
     ]
 
 

@@ -168,7 +168,9 @@ def test_what_needs_a_failed_step_says_which(all_of_them: tuple[int, str]):
 def test_a_wrong_output_is_reported_with_its_smallest_case(all_of_them: tuple[int, str]):
     _, said = all_of_them
     told = re.search(
-        r"^129 float32 \(counting\): out\[128\] is wrong\n((?: +\S.*\n)+)", said, re.MULTILINE
+        r"^129 elements of float32 \(counting\): out\[128\] is wrong\n((?: +\S.*\n)+)",
+        said,
+        re.MULTILINE,
     )
     assert told is not None, said
     lines = dict(line.split(maxsplit=1) for line in told[1].splitlines())
@@ -194,7 +196,7 @@ def test_one_case_only(fake_course: Path):
     code, said = run_pytest("exercises/02_wrong", "--case", "130,float32,seed=3", cwd=fake_course)
     assert code == 1
     assert outcomes(said)["02_wrong::correctness"] == "FAILED"
-    assert "130 float32: out[" in said
+    assert "130 elements of float32: out[" in said
     assert "--case '130,float32,seed=3'" in said
 
 

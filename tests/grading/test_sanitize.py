@@ -112,7 +112,7 @@ def outcomes(found: tuple[Sanitized, ...]) -> list[tuple[str, Outcome]]:
 def test_both_tools_run_and_silence_with_a_summary_passes(fake: Fake, tmp_path: Path):
     found = sanitize.sanitize(grading(), fake())
     assert outcomes(found) == [("memcheck", Outcome.PASS), ("racecheck", Outcome.PASS)]
-    assert [one.summary for one in found] == ["1025 float32: nothing found"] * 2
+    assert [one.summary for one in found] == ["1,025 elements of float32: nothing found"] * 2
     commands = [json.loads(c) for c in (tmp_path / "seen/commands").read_text().splitlines()]
     assert [c[:2] for c in commands] == [["--tool", "memcheck"], ["--tool", "racecheck"]]
     assert all(

@@ -73,7 +73,7 @@ def line_of(trace: Trace, text: str) -> int:
 
 def test_a_right_kernel(traced):
     trace = traced()
-    assert (trace.exercise, trace.case) == ("p01_transpose", "2×3 float32 (integers)")
+    assert (trace.exercise, trace.case) == ("p01_transpose", "2 × 3 in float32 (integers)")
     assert (trace.failure, trace.wrong, trace.unwritten, trace.cut) == (None, {}, {}, 0)
     assert trace.source[0].startswith('"""Each block moves one tile')
     assert [(one.kernel, one.grid, one.block) for one in trace.launches] == [
@@ -219,7 +219,7 @@ def test_a_judge_hands_a_trace_over():
     trace = check.trace(
         Request(TRANSPOSE, TRANSPOSE.solution, Options(seed=1, case=Case.parse("1x2,float32")))
     )
-    assert (trace.case, trace.failure) == ("1×2 float32", None)
+    assert (trace.case, trace.failure) == ("1 × 2 in float32", None)
     assert len(trace.accesses) == 8
 
 

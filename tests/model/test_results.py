@@ -29,13 +29,13 @@ FAILURE = Failure(
     expected="0.00098",
     got="nan",
     where="column 1024 of every row",
-    case="1×1025 float16",
+    case="1 × 1,025 in float16",
     replay="grader check 04_online_softmax --case '1x1025,float16,seed=81'",
     frames=(Frame(line=17, function="softmax_kernel", code="tl.store(p, y)"),),
     hint="Look at the mask.",
 )
 SPEED = Speed(
-    case="1024×65536 float32",
+    case="1,024 × 65,536 in float32",
     bytes_moved=2**29,
     time_ms=0.13,
     bandwidth_gbps=4129.8,
@@ -48,7 +48,7 @@ SPEED = Speed(
     goes=16,
     calls_per_go=4,
     first_call_s=0.62,
-    latency_case="1×1024 float32",
+    latency_case="1 × 1,024 in float32",
     latency_us=8.31,
     clocks=Clocks(
         sm_mhz=(1905, 1980), memory_mhz=(3201, 3201), temperature_c=48, slowdowns=("power limit",)

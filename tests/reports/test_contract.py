@@ -53,7 +53,7 @@ def test_bytes_are_those_of_an_element_where_a_case_has_a_degree_besides():
     """Elements times degree is no number of elements: the product once divided the bytes."""
     polynomial = catalog.find(COURSES.parents[1], "19_roofline")
     words = " ".join(contract.contract(polynomial, 80).plain.split())
-    assert "for 16384×4 float32: 8.00 per element" in words
+    assert "for 16,384 × 4 in float32: 8.00 per element" in words
 
 
 def test_budgets_say_whose_counts_they_hold_down(snapshot: SnapshotAssertion):

@@ -80,7 +80,7 @@ def test_junit_has_a_test_case_for_each_step_of_each_entry():
 def test_formats_of_one_line_name_the_entry_in_it():
     """They read only the steps of the whole."""
     assert facts.reason(WRONG) == (
-        "correctness: 7 float16: scale_backward: out[3] is 1, and 2 is right"
+        "correctness: 7 elements of float16: scale_backward: out[3] is 1, and 2 is right"
     )
     assert facts.line_of(WRONG) == 12
 

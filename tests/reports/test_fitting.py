@@ -155,13 +155,15 @@ BOXES = "  {0} (input), read by\n       0\n    ┌────┐\n    │ t0 �
 
 
 def test_a_picture_stands_above_the_verdict(snapshot: SnapshotAssertion):
-    picture = Text(f"01_double · 1 float32\n\ntitle\n\n{BOXES.format('x')}\nt0: thread 0\n")
+    picture = Text(
+        f"01_double · 1 element of float32\n\ntitle\n\n{BOXES.format('x')}\nt0: thread 0\n"
+    )
     report = terminal.check_report(CORRECTNESS_FAILS, 80, picture=picture, brief=True)
     assert report.plain == snapshot
 
 
 def test_of_a_long_picture_the_drawing_with_the_fault_is_left(snapshot: SnapshotAssertion):
-    picture = Text("01_double · 1 float32\n")
+    picture = Text("01_double · 1 element of float32\n")
     for name in "abcdef":
         picture.append(f"\ntitle of {name}\n\n").append(BOXES.format(name), BAD * (name == "e"))
     picture.append("\nt0: thread 0\n")
@@ -171,7 +173,7 @@ def test_of_a_long_picture_the_drawing_with_the_fault_is_left(snapshot: Snapshot
 
 
 def test_of_a_tall_drawing_the_rows_with_the_fault_are_left():
-    picture = Text("01_double · 1 float32\n\ntitle\n\n  x (input), read by\n")
+    picture = Text("01_double · 1 element of float32\n\ntitle\n\n  x (input), read by\n")
     for number in range(20):
         picture.append(
             f"      {number}\n    ┌────┐\n    │ t0 │\n    └────┘\n", BAD * (number == 17)
@@ -182,7 +184,9 @@ def test_of_a_tall_drawing_the_rows_with_the_fault_are_left():
 
 def test_a_picture_for_which_no_space_is_left_is_named():
     picture = Text(
-        "01_double · 1 float32\n\ntitle\n\n  x (input), read by\n" + "  │\n" * 40 + "  └\n"
+        "01_double · 1 element of float32\n\ntitle\n\n  x (input), read by\n"
+        + "  │\n" * 40
+        + "  └\n"
     )
     report = terminal.check_report(CORRECTNESS_FAILS, 80, picture=picture, brief=True).plain
     assert "\n  `-v` draws who reads and writes what.\n" in report

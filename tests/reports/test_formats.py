@@ -382,7 +382,7 @@ def test_a_summary_fits_and_says_what_is_left_out(room: int):
 def test_what_github_would_decode_is_encoded():
     made = [reported.attempt(reported.wrong("100 %0A::error::50 %, a:b"))]
     (line,) = [one for one in github.commands(made).splitlines() if one.startswith("::error")]
-    assert line.endswith("::correctness: 7 float16: 100 %250A::error::50 %25, a:b")
+    assert line.endswith("::correctness: 7 elements of float16: 100 %250A::error::50 %25, a:b")
 
 
 def test_more_annotations_than_github_keeps_are_counted():

@@ -76,7 +76,7 @@ def with_over_call(over: HeldOverCall | None) -> str:
 
 def test_a_page_draws_the_bytes_of_a_call_beside_torchs():
     shown = with_over_call(OVER_CALL)
-    assert "Memory over one call, 8 float32" in shown
+    assert "Memory over one call, 8 elements of float32" in shown
     assert "The kernel: at most 64 B beyond its arguments, 2 changes." in shown
     assert "Torch: at most 4 KiB beyond its inputs, 3 changes; its outputs are 1 KiB." in shown
     assert "No memory over one call" not in shown
@@ -90,7 +90,7 @@ def test_a_kernel_that_allocates_nothing_is_a_flat_line():
 
 
 def test_a_call_that_holds_nothing_at_all_is_drawn():
-    nothing = HeldOverCall(case="8 float32", kernel=((0, 0),), torch=((0, 0),))
+    nothing = HeldOverCall(case="8 elements of float32", kernel=((0, 0),), torch=((0, 0),))
     assert over_call_plot(nothing).svg.count("nothing") == 2
 
 
@@ -113,7 +113,7 @@ def test_a_call_that_holds_nothing_at_all_is_drawn():
 def test_a_page_says_why_there_is_no_memory_over_a_call(over: HeldOverCall | None, reason: str):
     shown = with_over_call(over)
     assert f"No memory over one call: {reason}" in shown
-    assert "Memory over one call, 8 float32" not in shown
+    assert "Memory over one call, 8 elements of float32" not in shown
 
 
 def test_a_check_that_the_machine_disturbed_is_no_failure_of_the_kernel():
@@ -180,8 +180,8 @@ def test_a_point_below_the_roof_of_memory_needs_the_operations_of_a_call():
     history = History((timed(),))
     drawn = text(page(history, operations=lambda entry, case: 268_435_456))
     assert (
-        "[Roofline of memory: it allows 4.7 TB/s; arithmetic was not measured. 268435456 float32: "
-        "0.537 TFLOP/s at 0.125 operations a byte.]"
+        "[Roofline of memory: it allows 4.7 TB/s; arithmetic was not measured. 268,435,456 "
+        "elements of float32: 0.537 TFLOP/s at 0.125 operations a byte.]"
     ) in drawn
     assert "No roofline" not in drawn
     assert "No roofline: it needs the operations of a call" in text(page(history))

@@ -79,7 +79,7 @@ def test_pictures_are_drawn(show):
     page = show("01_double.html")
     titles = page.locator("figcaption").all_inner_texts()
     assert {"Roofline", "Share over sizes", "Memory beyond the arguments"} <= set(titles)
-    assert "Memory over one call, 8 float32" in titles
+    assert "Memory over one call, 8 elements of float32" in titles
     assert "Points of each check" in titles
     for picture in page.locator("figure img").all():
         assert picture.evaluate("one => one.complete && one.naturalWidth > 300")

@@ -308,13 +308,13 @@ def test_counts_stand_below_their_step_with_budget_and_best(snapshot: SnapshotAs
     failure = Failure(
         kind="counts",
         message="1,152 transactions in all, where 256 are enough",
-        case="32×32 float32",
+        case="32 × 32 in float32",
     )
     step = failed(
         TRAFFIC,
         failure,
         name="counts",
-        summary="32×32 float32: 1,152 transactions, 0 bank conflicts",
+        summary="32 × 32 in float32: 1,152 transactions, 0 bank conflicts",
         counts=COUNTS,
     )
     steps = (LOAD, CORRECTNESS, PROPERTIES, TRAFFIC, step)
@@ -355,7 +355,7 @@ RACES = changed(
             tool="memcheck",
             outcome=Outcome.FAIL,
             case="1025,float32",
-            summary="1025 float32: 2 errors",
+            summary="1,025 elements of float32: 2 errors",
             errors=(
                 SanitizerError(
                     kind="out_of_bounds",
@@ -378,7 +378,7 @@ RACES = changed(
             tool="racecheck",
             outcome=Outcome.FAIL,
             case="1025,float32",
-            summary="1025 float32: 1 error",
+            summary="1,025 elements of float32: 1 error",
             errors=(
                 SanitizerError(
                     kind="race",

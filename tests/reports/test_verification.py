@@ -23,7 +23,7 @@ def verified(exercise: str, kind: str, kernel: str, expected: str, actual: str) 
         expected=expected,
         actual=actual,
         ok=expected == actual,
-        detail="" if expected == actual else "1×3 float32: it is wrong",
+        detail="" if expected == actual else "1 × 3 in float32: it is wrong",
         result=PASSED,
     )
 

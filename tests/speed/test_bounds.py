@@ -282,10 +282,10 @@ def test_rows_too_few_to_be_timed_are_the_authors_fault(snapshot: SnapshotAssert
 
 
 def timed(bound: str, **figures: object) -> Speed:
-    plain = {"case": "8192×4096 bfloat16", "bytes_moved": 1 << 27, "time_ms": 0.475}
+    plain = {"case": "8,192 × 4,096 in bfloat16", "bytes_moved": 1 << 27, "time_ms": 0.475}
     plain |= {"bandwidth_gbps": 282.0, "ceiling_gbps": 385.0, "share": 0.733, "share_low": 0.729}
     plain |= {"share_high": 0.735, "passing": 0.4, "great": 0.9, "goes": 10, "calls_per_go": 16}
-    plain |= {"first_call_s": 0.5, "latency_case": "1×1024 bfloat16", "latency_us": 61.5}
+    plain |= {"first_call_s": 0.5, "latency_case": "1 × 1,024 in bfloat16", "latency_us": 61.5}
     return Speed(bound=bound, **plain | figures)
 
 

@@ -92,8 +92,8 @@ def speed(share: float, great: float = 0.9) -> Speed:
     figures = {"bytes_moved": 2000, "time_ms": 1.0, "bandwidth_gbps": 1.0, "ceiling_gbps": 1.0}
     gates = {"passing": 0.4, "great": great, "goes": 5, "calls_per_go": 16}
     interval = {"share_low": share - 0.001, "share_high": share + 0.001}
-    start = {"first_call_s": 1.0, "latency_case": "1×1024 float32", "latency_us": 5.0}
-    return Speed(case="8×8 float32", share=share, **interval, **figures, **gates, **start)
+    start = {"first_call_s": 1.0, "latency_case": "1 × 1,024 in float32", "latency_us": 5.0}
+    return Speed(case="8 × 8 in float32", share=share, **interval, **figures, **gates, **start)
 
 
 def kernel(**changes) -> Launched:

@@ -41,7 +41,11 @@ from grader.speed.sizing import Gpu, Sizing, fixed_size
 COURSE = Path(__file__).parents[1] / "courses" / "sizes"
 RMS = catalog.find(COURSE, "01_rms")
 SPEC = RMS.spec
-LONG, LONGER, SMALL = "65536×4096 float32", "16384×16384 float32", "1×1024 float32"
+LONG, LONGER, SMALL = (
+    "65,536 × 4,096 in float32",
+    "16,384 × 16,384 in float32",
+    "1 × 1,024 in float32",
+)
 RESULT = parse_result((COURSE.parent / "result.json").read_bytes())
 
 
@@ -63,7 +67,7 @@ def speed(case: str = LONG, share: float = 0.9, **changes: object) -> Speed:
             "goes": 10,
             "calls_per_go": 16,
             "first_call_s": 0.5,
-            "latency_case": "1×1024 float32",
+            "latency_case": "1 × 1,024 in float32",
             "latency_us": 18.0,
         }
         | changes

@@ -42,10 +42,10 @@ def test_a_right_kernel_reaches_each_gate():
     step = speed_step("kernel.py")
     assert step.outcome is Outcome.PASS, step
     long, longer, small = step.speed.sizes
-    assert (long.case.split("×")[1], longer.case.split("×")[1], small.case) == (
-        "4096 float32",
-        "16384 float32",
-        "1×1024 float32",
+    assert (long.case.split(" × ")[1], longer.case.split(" × ")[1], small.case) == (
+        "4,096 in float32",
+        "16,384 in float32",
+        "1 × 1,024 in float32",
     )
     assert min(long.share, longer.share) > 0.8
     assert small.share > 0.5
@@ -67,12 +67,12 @@ def test_a_single_row_is_enough_for_each_step(tmp_path: Path):
 def test_a_kernel_that_is_slow_at_one_size_fails_and_the_size_is_named():
     step = speed_step("wrong_long_rows.py")
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "too_slow")
-    assert "16384 float32" in step.failure.case
+    assert "16,384 in float32" in step.failure.case
 
 
 def test_ten_launches_fail_the_latency_gate():
     step = speed_step("wrong_ten_launches.py")
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "too_slow")
-    assert step.failure.case == "1×1024 float32"
+    assert step.failure.case == "1 × 1,024 in float32"
     if step.speed is not None:  # else it was hopeless by its first call
         assert step.speed.sizes[2].limit is Limit.LAUNCHES

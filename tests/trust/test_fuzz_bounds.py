@@ -387,7 +387,7 @@ FIGURES = st.floats(1e-200, 1e200)
 def speeds(draw: st.DrawFn) -> Speed:
     share, gate = draw(FIGURES), draw(st.floats(1e-6, 1.0))
     return Speed(
-        case=draw(st.sampled_from(["1×1024 float32", "64×4096 float32"])),
+        case=draw(st.sampled_from(["1 × 1,024 in float32", "64 × 4,096 in float32"])),
         bound=draw(st.sampled_from([*NAMES, "gone"])),
         bytes_moved=draw(st.integers(1, 1 << 60)),
         time_ms=draw(FIGURES),

@@ -141,7 +141,7 @@ def test_who_skipped_the_traffic_has_no_rank(tmp_path: Path):
 
 def test_an_error_that_a_sanitizer_found_fails(tmp_path: Path):
     sanitized = results.Sanitized(
-        tool="memcheck", outcome=Outcome.FAIL, case="1 float32", summary="out of bounds"
+        tool="memcheck", outcome=Outcome.FAIL, case="1 element of float32", summary="out of bounds"
     )
     (entry,) = read(tmp_path, signed(attempt(timed(sanitized=(sanitized,))))).entries
     assert entry.state is State.FAILED

@@ -186,7 +186,7 @@ def test_the_seed_decides_the_values_of_the_edges(grade):
 def test_a_failing_edge_is_made_smaller(grade, snapshot: SnapshotAssertion):
     found = correctness(grade(first_1024_columns))
     assert found.outcome is Outcome.FAIL
-    assert found.failure.case == "1×1025 float32 (counting)"
+    assert found.failure.case == "1 × 1,025 in float32 (counting)"
     assert found.failure.kind == "never_written"
     assert text_of(found.failure) == snapshot
     assert found.failure.where == "column 1024 of row 0 (1 of 1,025 elements)"
@@ -197,7 +197,7 @@ def test_a_failing_edge_is_made_smaller(grade, snapshot: SnapshotAssertion):
 def test_a_failing_drawn_case_is_made_smaller(grade):
     spec = short(SOFTMAX.spec, Case((1, 1), "float32"))
     found = correctness(grade(first_1024_columns, spec))
-    assert found.failure.case == "1×1025 float32 (counting)"
+    assert found.failure.case == "1 × 1,025 in float32 (counting)"
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -211,7 +211,7 @@ def test_what_needs_several_rows_keeps_them(grade):
     kernel = on(lambda x: len(x) > 2, halved)
     spec = short(SOFTMAX.spec, Case((1, 1), "float32"), Case((7, 300), "bfloat16", pad=3))
     found = correctness(grade(kernel, spec))
-    assert found.failure.case == "3×1 float32 (counting)"
+    assert found.failure.case == "3 × 1 in float32 (counting)"
     assert (found.failure.kind, found.failure.expected) == ("value", "1 ± 6e-07")
     assert (found.failure.got, found.failure.where) == ("0.5", "every element (3 of 3 elements)")
 
@@ -231,7 +231,7 @@ def test_a_smaller_case_that_fails_otherwise_is_not_shown(grade):
     found = correctness(grade(kernel))
     assert (found.failure.kind, found.failure.case) == (
         "not_finite",
-        "1×1001 float32 (counting)",
+        "1 × 1,001 in float32 (counting)",
     )
 
 
@@ -255,14 +255,14 @@ def test_the_plainest_numbers_that_fail_are_shown(
     """Also of the first edge, whose shape stays: it is as small as cases get."""
     spec = short(SOFTMAX.spec, Case((2, 2), "float32", draw=drawn, pad=1, offset=1))
     failure = correctness(grade(on(fails, halved), spec)).failure
-    assert failure.case == f"2×2 float32 ({plainest})"
+    assert failure.case == f"2 × 2 in float32 ({plainest})"
     assert failure.numbers.inputs[0].values == values
 
 
 def test_numbers_stay_as_they_were_drawn_where_no_plainer_ones_fail(grade):
     spec = short(SOFTMAX.spec, Case((2, 2), "float32", draw="sunken"))
     found = correctness(grade(on(lambda x: bool((x < -3000).all()), halved), spec))
-    assert found.failure.case == "2×2 float32 (sunken)"
+    assert found.failure.case == "2 × 2 in float32 (sunken)"
 
 
 def test_a_spec_that_cannot_draw_plain_numbers_is_not_broken_by_a_wrong_kernel(grade):
@@ -355,7 +355,7 @@ def test_shrinking_ends_in_time_with_the_smallest_so_far(grade, monkeypatch):
 
 def test_without_shrinking_the_first_failing_case_is_shown_as_it_is(grade):
     found = correctness(grade(first_1024_columns, shrink=False))
-    assert found.failure.case == "3×1500 float16"
+    assert found.failure.case == "3 × 1,500 in float16"
 
 
 @pytest.mark.parametrize("kind", ["timeout", "not_started", "exit"])
@@ -366,7 +366,7 @@ def test_what_costs_a_time_limit_is_not_made_smaller(grade, kind: str):
     spec = short(SOFTMAX.spec, Case((1, 2), "float32"), Case((1, 3), "float32"))
     grading = grade(on(lambda x: x.shape[1] > 2, kernel), spec)
     found = correctness(grading)
-    assert (found.failure.kind, found.failure.case) == (kind, "1×3 float32")
+    assert (found.failure.kind, found.failure.case) == (kind, "1 × 3 in float32")
     assert len(grading.executor.shapes) == 2
     expected = Outcome.NOT_STARTED if kind == "not_started" else Outcome.FAIL
     assert found.outcome is expected
@@ -392,7 +392,7 @@ def test_a_failure_that_is_seen_once_is_not_lost_on_an_edge(grade):
 
     found = correctness(grade(once))
     assert found.outcome is Outcome.FAIL
-    assert found.failure.case == "3×1500 float16"
+    assert found.failure.case == "3 × 1,500 in float16"
 
 
 @pytest.mark.parametrize("period", [2, 3, 7, 11])
@@ -443,7 +443,7 @@ def test_a_single_case_is_tried_alone_and_earns_nothing(grade, snapshot: Snapsho
 
 def test_a_single_failing_case_is_reported_as_it_is(grade):
     found = correctness(grade(halved, case=Case((2, 5), "float16", seed=3)))
-    assert found.failure.case == "2×5 float16"
+    assert found.failure.case == "2 × 5 in float16"
     assert "--case '2x5,float16,seed=3'" in found.failure.replay
 
 
@@ -593,7 +593,7 @@ def test_a_real_worker_is_graded_like_this(tmp_path: Path, snapshot: SnapshotAss
         assert graded(DOUBLE, DOUBLE.solution, fork_servers).outcome is Outcome.PASS
         step = graded(DOUBLE, first_block_only, fork_servers)
         assert step.outcome is Outcome.FAIL
-        assert step.failure.case == "129 float32 (counting)"
+        assert step.failure.case == "129 elements of float32 (counting)"
         assert text_of(step.failure, tmp_path) == snapshot
     finally:
         fork_servers.close()

@@ -91,7 +91,7 @@ def test_strided_writes_move_more_pieces(counted, snapshot: SnapshotAssertion):
     assert [(frame.line, frame.code) for frame in failure.frames] == [
         (18, "out[i, j] = tile[row, column]")
     ]
-    assert failure.case == "32×32 float32"
+    assert failure.case == "32 × 32 in float32"
     assert failure.hint == HINTS["transactions"]
 
 

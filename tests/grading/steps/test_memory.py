@@ -32,6 +32,7 @@ from grader.grading import check, counting, steps
 from grader.grading.options import Options
 from grader.grading.plan import with_step
 from grader.grading.step import Finding
+from grader.grading.steps.memory import limits
 from grader.grading.steps.memory import measure as memory
 from grader.grading.steps.memory.over_call import over_call
 from grader.machine import nvml
@@ -115,13 +116,14 @@ def test_a_kernel_without_scratch_holds_nothing(held, snapshot: SnapshotAssertio
     step = held(ONLINE, ONLINE.solution.read_text())
     assert (step.outcome, step.points) == (Outcome.PASS, 1)
     assert step.memory.model_dump() == {
-        "case": "4095×32771 float32",
+        "case": "4,095 × 32,771 in float32",
         "peak_bytes": 0,
         "most_bytes": 4095 * 32771 * 4 // 4,
+        "rule": limits.QUARTER,
         "held_bytes": None,
         "simulated": True,
         "over_call": {
-            "case": "2×32771 float32 (row padding 3)",
+            "case": "2 × 32,771 in float32 (row padding 3)",
             "kernel": ((0, 0),),
             "torch": ((0, 0), (1, 2 * 32771 * 4)),
             "torch_outputs": 2 * 32771 * 4,
@@ -136,7 +138,8 @@ def test_a_copy_is_too_much(held, snapshot: SnapshotAssertion):
     assert (step.outcome, step.points) == (Outcome.FAIL, 0)
     assert step.failure.kind == "memory"
     assert text_of(step.failure) == snapshot
-    assert (step.failure.expected, step.failure.got) == ("at most 85.3 MiB", "682.7 MiB")
+    assert step.failure.expected == f"at most 85.3 MiB ({limits.QUARTER})"
+    assert step.failure.got == "682.7 MiB"
 
 
 @pytest.mark.parametrize(
@@ -247,7 +250,7 @@ def test_a_worker_that_does_not_count_is_the_graders_fault(
 def test_a_kernel_that_fails_on_the_larger_case_is_reported_with_it(held):
     text = adding("assert x.numel() < 10_000, 'too long for me'")
     step = held(ADD, text)
-    assert (step.outcome, step.failure.case) == (Outcome.FAIL, "10006 float32")
+    assert (step.outcome, step.failure.case) == (Outcome.FAIL, "10,006 elements of float32")
     assert "--case '10006,float32" in step.failure.replay
 
 
@@ -255,7 +258,7 @@ def test_a_kernel_that_does_nothing_on_the_larger_case_is_wrong(held):
     """Or it would need no scratch there, and seem to need none however large the case is."""
     step = held(ADD, adding("if x.numel() > 10_000: return"))
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "never_written")
-    assert step.failure.case == "10006 float32"
+    assert step.failure.case == "10,006 elements of float32"
 
 
 def test_less_than_before_is_no_credit(held, monkeypatch: pytest.MonkeyPatch):
@@ -275,7 +278,7 @@ VECTOR = 4 * 5_003  # bytes of an argument of the counted case
 
 def test_the_bytes_over_a_call_are_drawn_beside_torchs(held):
     over = held(ADD, adding("a = x * 2; b = a + 1; del a")).memory.over_call
-    assert (over.case, over.missing) == ("5003 float32", "")
+    assert (over.case, over.missing) == ("5,003 elements of float32", "")
     # The sum is made while b lives, and both end with the call.
     copies = (0, 1, 2, 1, 2, 0)
     assert over.kernel == tuple((number, n * VECTOR) for number, n in enumerate(copies))
@@ -295,7 +298,7 @@ def test_device_arrays_are_drawn(held):
     over = held(
         DOT, text.replace("    per_block = ", f"{scratch}    per_block = ")
     ).memory.over_call
-    size = int(over.case.split()[0]) * 4
+    size = Case.of_headline(over.case).elements * 4
     assert size in [held for _, held in over.kernel]
     assert over.torch[-1] == (1, 4)
 
@@ -364,10 +367,12 @@ def test_on_a_gpu_the_series_is_that_of_the_simulated_call(on_gpu):
 
 @pytest.mark.parametrize(("peak", "outcome"), [(5_000, Outcome.PASS), (5_001, Outcome.FAIL)])
 def test_the_budget_itself_passes(peak: int, outcome: Outcome):
-    found = memory._finding(Case((8, 8), "float32"), peak, 5_000, "too many", 7_000)
+    most = limits.MemoryLimit(5_000, "as asked")
+    found = memory._finding(Case((8, 8), "float32"), peak, most, "too many", 7_000)
     assert (found.outcome, found.memory.peak_bytes) == (outcome, peak)
     assert (found.memory.held_bytes, found.memory.simulated) == (7_000, False)
-    assert found.summary == f"8×8 float32: {peak:,} bytes too many"
+    passing = "; at most 5,000 bytes (as asked)" if outcome is Outcome.PASS else ""
+    assert found.summary == f"8 × 8 in float32: {peak:,} bytes too many{passing}"
 
 
 def test_one_percent_is_allowed_and_a_few_mebibytes_in_any_case():
@@ -385,7 +390,7 @@ def taken(scratch: int) -> int:
     segments of 2 MiB up to 1 MiB, of 20 MiB up to 10 MiB, else whole pages of 2 MiB."""
     if scratch <= MIB:
         return 2 * MIB if scratch else 0
-    return memory.SEGMENT if scratch < 10 * MIB else -(-scratch // (2 * MIB)) * 2 * MIB
+    return limits.SEGMENT if scratch < 10 * MIB else -(-scratch // (2 * MIB)) * 2 * MIB
 
 
 @given(fixed=st.integers(0, reserved_memory.FIXED_ALLOWANCE))
@@ -415,14 +420,14 @@ def test_torchs_segments_are_allowed_for(scratch: int, fixed: int):
     half, whole = fixed + taken(scratch // 2), fixed + taken(scratch)
     assert (
         abs(memory.counted_bytes(half, whole, reserved_memory.FIXED_ALLOWANCE) - scratch)
-        <= memory.GRANULARITY
+        <= limits.GRANULARITY
     )
 
 
 def test_the_allowance_for_segments_is_needed():
     """Scratch of just over 1 MiB takes a segment, and half of it 2 MiB."""
     seen = memory.counted_bytes(taken(MIB), taken(2 * MIB), reserved_memory.FIXED_ALLOWANCE)
-    assert memory.SEGMENT < seen - 2 * MIB <= memory.GRANULARITY
+    assert limits.SEGMENT < seen - 2 * MIB <= limits.GRANULARITY
 
 
 @given(half=st.integers(-MIB, 1 << 36), whole=st.integers(-MIB, 1 << 36), allowance=sizes)
@@ -439,7 +444,7 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
     """As the `wrong_*` that must fail at this step hold one, and so whatever is fixed beside it."""
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
     copy = taken(case.elements * ITEMSIZE[case.dtype])
-    most = exercise.spec.memory_budget(case) + memory.GRANULARITY
+    most = exercise.spec.memory_budget(case) + limits.GRANULARITY
     for fixed in (0, reserved_memory.FIXED_ALLOWANCE):
         assert (
             memory.counted_bytes(fixed + copy // 2, fixed + copy, reserved_memory.FIXED_ALLOWANCE)
@@ -451,7 +456,7 @@ def test_a_copy_of_an_argument_is_too_much_on_any_card(exercise: Exercise, argum
 @pytest.mark.parametrize("exercise", TIMED, ids=lambda one: one.name)
 def test_four_gibibytes_are_too_much_although_they_do_not_grow(exercise: Exercise, arguments: int):
     case = scored_case(exercise.spec, arguments // bytes_per_row(exercise.spec))
-    most = exercise.spec.memory_budget(case) + memory.GRANULARITY
+    most = exercise.spec.memory_budget(case) + limits.GRANULARITY
     assert memory.counted_bytes(4 << 30, 4 << 30, reserved_memory.FIXED_ALLOWANCE) > most
 
 
@@ -615,7 +620,8 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch):
 
 def test_growing_memory_is_distinguished_from_fixed_memory(on_gpu):
     """1 GiB an argument: its hundredth may be held, and torch's steps."""
-    most = (1 << 30) // 100 + memory.GRANULARITY
+    most = (1 << 30) // 100 + limits.GRANULARITY
+    rule = f"{limits.HUNDREDTH}; and 40 MiB more, because torch takes memory in segments"
     for half, whole, told in (
         (500 * MIB, 500 * MIB, "nothing growing with its arguments"),
         (500 * MIB, 512 * MIB, "24 MiB growing with its arguments"),
@@ -623,7 +629,10 @@ def test_growing_memory_is_distinguished_from_fixed_memory(on_gpu):
         (600 * MIB, 600 * MIB, "88 MiB beyond its arguments and a fixed 512 MiB"),
     ):
         found = on_gpu(half, whole)
-        assert found.summary == f"268435456 float32: {told}"
+        assert found.summary.startswith(f"268,435,456 elements of float32: {told}")
+        passing = found.memory.peak_bytes <= most
+        assert found.summary.endswith(f"; at most 50.2 MiB ({rule})") == passing
+        assert found.memory.rule == rule
         assert not found.memory.simulated
         assert found.memory.most_bytes == most
         assert found.outcome is (Outcome.FAIL if found.memory.peak_bytes > most else Outcome.PASS)
@@ -632,7 +641,8 @@ def test_growing_memory_is_distinguished_from_fixed_memory(on_gpu):
 def test_a_failure_reports_the_limit(on_gpu, snapshot: SnapshotAssertion):
     failure = on_gpu(5 << 30, 5 << 30).failure
     assert text_of(failure) == snapshot
-    assert (failure.kind, failure.expected) == ("memory", "at most 50.2 MiB")
+    assert failure.kind == "memory"
+    assert failure.expected.startswith(f"at most 50.2 MiB ({limits.HUNDREDTH}; and 40 MiB more")
 
 
 def test_spilled_registers_have_room_of_their_own(on_gpu):
@@ -875,7 +885,7 @@ def test_what_lives_at_once_is_seen_on_a_gpu(on_card, scratch: str, vectors: flo
     """Beside what torch makes for x + y."""
     step = on_card(ADD, adding(scratch))
     length = int(step.memory.case.split()[0])
-    assert step.memory.peak_bytes == pytest.approx(4 * vectors * length, abs=memory.GRANULARITY)
+    assert step.memory.peak_bytes == pytest.approx(4 * vectors * length, abs=limits.GRANULARITY)
 
 
 @pytest.mark.gpu

@@ -59,4 +59,4 @@ def test_float32_that_may_lose_as_much_by_its_magnitude_is_a_fault(
 
     found = pretended(fork_servers, "lower_precision", magnitude=loose)
     assert found.outcome is not Outcome.FAIL
-    assert f"7×5×31 float32 ({output})" in found.summary
+    assert f"7 × 5 × 31 in float32 ({output})" in found.summary

@@ -71,7 +71,7 @@ def steps(fork_servers: ForkServers) -> Mapping[str, Step]:
 def test_the_solution_passes(steps: Mapping[str, Step]):
     step = steps["solution"]
     assert step.outcome is Outcome.PASS
-    assert step.summary.startswith("128×1024 float32: 0.")
+    assert step.summary.startswith("128 × 1,024 in float32: 0.")
     assert "of 524,288 elements with 4 seeds" in step.summary
 
 

@@ -39,12 +39,12 @@ QUIET = Reading(
     sm_mhz=1980, memory_mhz=3201, most_memory_mhz=3201, temperature_c=45, slowdowns=("power limit",)
 )
 
-MEASURED = "7104×65536 float32: 2,752 GB/s, 64.6 % of the ceiling"
+MEASURED = "7,104 × 65,536 in float32: 2,752 GB/s, 64.6 % of the ceiling"
 
 
 def speed(share: float = 0.646, half_width: float = 0.001) -> Speed:
     return Speed(
-        case="7104×65536 float32",
+        case="7,104 × 65,536 in float32",
         bytes_moved=3_724_541_952,
         time_ms=1.35,
         bandwidth_gbps=2752.0,
@@ -57,7 +57,7 @@ def speed(share: float = 0.646, half_width: float = 0.001) -> Speed:
         goes=10,
         calls_per_go=16,
         first_call_s=0.5,
-        latency_case="1×1024 float32",
+        latency_case="1 × 1,024 in float32",
         latency_us=18.0,
     )
 
@@ -690,7 +690,7 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
     step = timing._measure(grading, slots, None, SimpleNamespace(calls=16, rows=1), [])
     assert (step.outcome, step.summary) == (
         Outcome.PASS,
-        f"268435456 float32: {said}, 50 % of the ceiling",
+        f"268,435,456 elements of float32: {said}, 50 % of the ceiling",
     )
     assert step.speed.share == pytest.approx(0.5)
     assert step.speed.time_ms == pytest.approx(1.0)

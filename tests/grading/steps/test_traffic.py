@@ -119,8 +119,8 @@ def test_three_passes_are_too_many_for_the_online_softmax(
     assert step.summary == snapshot
     assert step.failure.kind == "traffic"
     assert text_of(step.failure, tmp_path) == snapshot
-    assert (step.failure.expected, step.failure.got) == ("at most 2 ×", "3 ×")
-    assert step.failure.case == "2×32771 float32 (row padding 3)"
+    assert (step.failure.expected, step.failure.got) == ("at most twice", "3 times")
+    assert step.failure.case == "2 × 32,771 in float32 (row padding 3)"
     assert "--case '2x32771,float32" in step.failure.replay
     assert moves(step) == {"x": (3, 0), "out": (0, 1)}
 
@@ -224,20 +224,20 @@ def test_torch_operations_that_pass_over_the_data_too_often_fail(counted):
         ),
     )
     assert step.outcome is Outcome.FAIL
-    assert (step.failure.kind, step.failure.got) == ("traffic", "3 ×")
+    assert (step.failure.kind, step.failure.got) == ("traffic", "3 times")
 
 
 def test_reads_beside_a_kernel_that_reads_twice_are_seen(counted):
     launch = "    softmax_kernel[(rows,)]("
     step = counted(ONLINE, solution(ONLINE, (launch, f"    x.amax()\n{launch}")))
-    assert (step.failure.kind, step.failure.got) == ("traffic", "3 ×")
+    assert (step.failure.kind, step.failure.got) == ("traffic", "3 times")
 
 
 def test_an_output_that_is_written_twice_fails(counted):
     launch = "    softmax_kernel[(rows,)]("
     step = counted(ONLINE, solution(ONLINE, (launch, f"    out.zero_()\n{launch}")))
     assert step.outcome is Outcome.FAIL
-    assert (step.failure.kind, step.failure.got) == ("traffic", "2 ×")
+    assert (step.failure.kind, step.failure.got) == ("traffic", "twice")
 
 
 SEEN = (  # of a tensor as torch does not see it
@@ -288,7 +288,7 @@ READ = "total += a[i] * b[i]"
 def test_an_array_that_is_read_again_is_seen(counted, again: str):
     step = counted(DOT, solution(DOT, (READ, again)))
     assert step.outcome is Outcome.FAIL, step
-    assert (step.failure.kind, step.failure.got) == ("traffic", "3 ×")
+    assert (step.failure.kind, step.failure.got) == ("traffic", "3 times")
     assert moves(step)["b"] == (1, 0)
 
 
@@ -395,14 +395,14 @@ def test_a_worker_that_does_not_count_is_the_graders_fault(
 def test_a_wrong_output_of_the_counted_case_is_reported(counted):
     step = counted(DOUBLE, "def double(x, out):\n    out.copy_(3 * x)\n")
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "value")
-    assert step.failure.case == "1000 float32"
+    assert step.failure.case == "1,000 elements of float32"
     assert "--case '1000,float32" in step.failure.replay
 
 
 def test_a_failing_call_is_reported_with_its_case(counted):
     step = counted(DOUBLE, "def double(x, out):\n    raise ValueError('not today')\n")
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "exception")
-    assert step.failure.case == "1000 float32"
+    assert step.failure.case == "1,000 elements of float32"
 
 
 def test_what_is_missing_before_is_not_counted(fork_servers: ForkServers):
