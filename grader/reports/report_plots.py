@@ -101,13 +101,13 @@ def memory_plot(memory: Memory) -> Plot:
     most = limit_in_words(memory.most_bytes, "")
     inside = used < 0.1
     where = 0.012 if inside else max(float(used), 1.0) + 0.02
-    axes.text(where, 0, f"{held} of {most}", color=INK, va="center")
+    axes.text(where, 0, f"{held}, {most}", color=INK, va="center")
     axes.set_ylim(-0.6, 0.6)
     axes.set_yticks([])
     axes.set_xlim(0, max(float(used), 1.0) * (1.05 if inside else 1.9))
     axes.set_xticks([0, 1.0], ["0", "allowed"])
     limit = limit_in_words(memory.most_bytes, memory.rule)
-    alt = f"Memory beyond the arguments, {memory.case}: {held} of {limit}."
+    alt = f"Memory beyond the arguments, {memory.case}: {held}; {limit}."
     return finished("memory", "Memory beyond the arguments", figure, alt)
 
 

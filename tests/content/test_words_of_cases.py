@@ -32,5 +32,7 @@ def test_each_word_is_explained() -> None:
 
 
 def test_the_words_are_those_of_a_headline() -> None:
+    page = (ROOT / "puzzles" / "README.md").read_text(encoding="utf-8")
+    assert f"`{Case((4,), 'float32', draw='counting').headline}`" in page
     case = Case((4,), "float32", draw="counting", pad=3, offset=1)
     assert case.headline == "4 elements of float32 (counting, row padding 3, offset 1)"

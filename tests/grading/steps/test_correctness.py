@@ -204,7 +204,7 @@ def test_a_failing_drawn_case_is_made_smaller(grade):
 def test_what_fails_in_one_dtype_only_is_shown_in_that_dtype(grade, dtype: str):
     kernel = on(lambda x: str(x.dtype) == f"torch.{dtype}", first_1024_columns)
     spec = short(SOFTMAX.spec, Case((2, 3), dtype), Case((3, 1500), dtype))
-    assert correctness(grade(kernel, spec)).failure.case == f"1×1025 {dtype} (counting)"
+    assert correctness(grade(kernel, spec)).failure.case == f"1 × 1,025 in {dtype} (counting)"
 
 
 def test_what_needs_several_rows_keeps_them(grade):

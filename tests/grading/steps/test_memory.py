@@ -40,6 +40,7 @@ from grader.model.arguments import ITEMSIZE
 from grader.model.cases import Case
 from grader.model.exercise import a_hundredth
 from grader.model.held_series import HeldSeries
+from grader.model.memory_words import limit_in_words
 from grader.model.messages import Launched
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Step
@@ -131,6 +132,30 @@ def test_a_kernel_without_scratch_holds_nothing(held, snapshot: SnapshotAssertio
         },
     }
     assert step.summary == snapshot
+
+
+def test_show_a_check_and_its_record_say_one_limit_for_one_reason(held):
+    step = held(ADD, ADD.solution.read_text())
+    kept = step.memory
+    assert (kept.rule, kept.case) == (limits.QUARTER, "89,478,485 elements of float32")
+    assert step.summary.endswith(f"; {limit_in_words(kept.most_bytes, kept.rule)}")
+    asked = limits.asks(ADD.spec)
+    assert f"at most 4 MiB for 65,536 elements of float32 ({limits.HUNDREDTH})" in asked
+    assert limit_in_words(kept.most_bytes, kept.rule, kept.case) in asked
+
+
+def test_an_exercise_with_a_limit_of_its_own_says_so():
+    own = replace(ADD.spec, memory_budget=lambda case: 1 << 29)  # more than a quarter
+    assert limits.OWN in limits.asks(own)
+    assert limits.QUARTER not in limits.asks(own)
+    assert limits.simulated(own, Case((1 << 26,), "float32")).rule == limits.OWN
+
+
+def test_fixed_scratch_is_held_to_the_budget_even_in_simulation():
+    """A quarter is for what may stop growing."""
+    large = Case((1 << 26,), "float32")
+    assert limits.simulated(ADD.spec, large, 4 * MIB).rule == limits.QUARTER
+    assert limits.simulated(ADD.spec, large, 4 * MIB + 1) == limits.budget(ADD.spec, large)
 
 
 def test_a_copy_is_too_much(held, snapshot: SnapshotAssertion):
