@@ -495,7 +495,7 @@ def test_the_index_says_of_each_solution_what_was_measured(root):
 
 def test_simulated_results_still_tell_traffic_and_memory(root):
     files = pages.published(settings_of(root), [model(root, results=lines(simulated(root)))]).files
-    assert "a call held 0 bytes, as worked out in simulation" in files["01_double/index.html"]
+    assert "a call held nothing, as worked out in simulation" in files["01_double/index.html"]
     assert "Simulated on a CPU" in files["01_double/index.html"]
     assert "01_double/traffic.svg" in files
     assert "01_double/share.svg" not in files
