@@ -398,10 +398,10 @@ class JudgeAndLiar(RuleBasedStateMachine):
         self.arena = HostArena(1 << 20)
         self.liars = Liars(self.arena)
         self.link = WorkerLink(entry_of(DOUBLE.spec), b"", self.liars, self.arena)
-        self.start_s = worker_link.START_S
+        self.patience = worker_link.START_S, worker_link.REPORT_S
 
     def teardown(self) -> None:
-        worker_link.START_S = self.start_s
+        worker_link.START_S, worker_link.REPORT_S = self.patience
         printable(self.link.close())
         self.arena.close()
 
@@ -410,7 +410,7 @@ class JudgeAndLiar(RuleBasedStateMachine):
     ) -> Finding:
         """What a step comes to while workers follow the script."""
         patience = 30.0 if all(act.is_heard for act in script) else 0.03
-        worker_link.START_S = patience
+        worker_link.START_S = worker_link.REPORT_S = patience
         limits = Limits(load_s=patience, call_s=patience)
         self.link._entry = replace(self.link._entry, limits=limits)
         self.liars.script, self.liars.status = list(script), status
