@@ -44,6 +44,7 @@ SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd.%n.log
 ReturnToService=2
+KillWait=1
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=1 RealMemory=4000
@@ -108,9 +109,10 @@ def slurm(tmp_path: Path) -> Iterator[dict[str, str]]:
             time.sleep(1)
         wait_for_nodes(variables)
         yield variables
+        wait_for_nodes(variables)  # the jobs were cancelled: none outlives its node
     finally:
-        for daemon in reversed(daemons):
-            daemon.terminate()
+        for daemon in reversed(daemons):  # a node that is asked to end takes half a minute
+            daemon.kill()
             daemon.wait()
 
 
