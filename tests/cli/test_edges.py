@@ -156,6 +156,9 @@ def limited(limits: Mapping[int, int]) -> subprocess.CompletedProcess[str]:
 INTERRUPTED_AT = """
 import os, signal, sys
 
+# As in a terminal: what a script starts in the background ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 class Interrupts:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
