@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from grader.model import parse_class
@@ -44,7 +45,6 @@ SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd.%n.log
 ReturnToService=2
-KillWait=1
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=1 RealMemory=4000
@@ -96,6 +96,7 @@ def slurm(tmp_path: Path) -> Iterator[dict[str, str]]:
         *(["slurmd", "-D", "-N", node] for node in ("n1", "n2")),
     ]
     daemons = []
+    before = steps()
     try:
         for command in commands:
             daemons.append(
@@ -109,11 +110,17 @@ def slurm(tmp_path: Path) -> Iterator[dict[str, str]]:
             time.sleep(1)
         wait_for_nodes(variables)
         yield variables
-        wait_for_nodes(variables)  # the jobs were cancelled: none outlives its node
     finally:
         for daemon in reversed(daemons):  # a node that is asked to end takes half a minute
             daemon.kill()
             daemon.wait()
+        for step in steps() - before:  # of cancelled jobs, which outlive their node
+            step.kill()
+
+
+def steps() -> set[psutil.Process]:
+    """Return the processes of Slurm that each look after a step of a job."""
+    return {one for one in psutil.process_iter(["name"]) if one.info["name"] == "slurmstepd"}
 
 
 def wait_for_nodes(variables: dict[str, str]) -> None:
