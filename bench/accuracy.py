@@ -42,7 +42,7 @@ from accuracy_bounds import Plan
 from accuracy_runs import ROOT, Ended, fresh, graded, graded_text
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading.plan import with_step
 
 STREAMS = ROOT / "grader" / "backends" / "triton" / "reference_kernels.py"

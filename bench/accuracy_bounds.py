@@ -18,7 +18,7 @@ from typing import Any
 from accuracy_runs import ROOT, Ended, fresh, graded, graded_text
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading.plan import with_step
 from grader.speed.bounds import find_bound
 

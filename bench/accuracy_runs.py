@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 5  # of every slot, by plain events

@@ -44,7 +44,7 @@ from named import causes_named, lines_named
 
 from grader.authoring import mutants, survivors
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import check
 from grader.grading.options import Options
 from grader.model.errors import GraderError

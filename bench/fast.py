@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import bench
 from grader.grading.bench_contenders import Contender, contenders
 from grader.grading.bench_record import Size

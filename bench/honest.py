@@ -35,7 +35,7 @@ from typing import Any
 
 from grader import backends
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import check
 from grader.grading.options import Options
 from grader.grading.plan import with_step

@@ -14,7 +14,7 @@ from typing import Any
 
 from merge import ROWS, merged
 
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.model.errors import UsageError
 from grader.model.files import write_file
 

@@ -25,7 +25,7 @@ from kept import by_exercise
 from grader.authoring import survivors, trials, verify
 from grader.authoring.verify import Verified
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.model.errors import GraderError
 
 KINDS = ("mutant", *survivors.KINDS)

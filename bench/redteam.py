@@ -44,7 +44,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import check
 from grader.grading.options import Options
 from grader.model.errors import CannotGrade, GraderError, UsageError

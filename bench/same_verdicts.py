@@ -32,8 +32,8 @@ from typing import Any
 import honest
 from host import machine
 
-from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course import catalog, wrong_kernels
+from grader.course.exercise import Exercise
 from grader.grading import check
 from grader.grading.options import Options
 from grader.grading.plan import points_of, skippable_steps
@@ -188,7 +188,7 @@ def row(exercise: Exercise, kernel: Path, root: Path, simulated: Verdict, gpu: V
         fingerprint=fingerprint(exercise, kernel),
         simulated=simulated,
         gpu=gpu,
-        sum=compared(simulated, gpu, catalog.needs_simulator(kernel)),
+        sum=compared(simulated, gpu, wrong_kernels.needs_simulator(kernel)),
     )
 
 

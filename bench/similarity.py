@@ -34,6 +34,7 @@ from grader.classroom.similarity import given as found
 from grader.classroom.similarity.compare import FEWEST, SHARE, compare
 from grader.classroom.similarity.records import Pair, Source
 from grader.course import catalog
+from grader.course.exercise import Exercise
 
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT / "tests" / "redteam" / "honest"
@@ -165,7 +166,7 @@ def corpus(exercise: str) -> Iterator[tuple[str, str]]:
         yield path.stem, path.read_text(encoding="utf-8")
 
 
-def measured(exercise: catalog.Exercise) -> dict[str, Any]:
+def measured(exercise: Exercise) -> dict[str, Any]:
     """Compare the kernels of one exercise, and each with its disguised copies."""
     own = [Source(name, exercise.name, text) for name, text in corpus(exercise.name)]
     given = found.texts(exercise)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import check
 from grader.grading.check import Request
 from grader.grading.options import Options

@@ -25,7 +25,7 @@ from grader.authoring import verify
 from grader.authoring.calibrate import SPARE
 from grader.authoring.verify import Verified
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.model.errors import GraderError
 from grader.model.outcomes import Status
 from grader.model.results import EntryResult, Result, Step

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from grader import backends
 from grader.course import catalog, course_map
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading.plan import with_step
 from grader.model.exercise import Spec
 from grader.reports.contract import builds_on

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import steps
 from grader.grading.options import Options
 from grader.grading.recording import run

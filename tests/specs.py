@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.model.base_spec import BaseSpec
 
 

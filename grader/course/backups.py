@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from grader.course import progress, stubs
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.model import UsageError, create_file, write_file
 
 FOLDER = "backups"  # below progress.STATE, one folder for each exercise

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import grader
 from grader.course import settings
-from grader.course.catalog import SHELVES, Exercise, exercises
+from grader.course.catalog import SHELVES, exercises
+from grader.course.exercise import Exercise
 from grader.model import UsageError
 
 INSTALLED_COURSE = Path(__file__).with_name("installed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.course.catalog import STUBS, Exercise, text_of
 from grader.course.comments import comments_of
+from grader.course.exercise import STUBS, Exercise, text_of
 from grader.model import BrokenExercise, UsageError, write_file
 
 DEFAULT_TEXT = "write this part"

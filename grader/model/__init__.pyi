@@ -64,6 +64,7 @@ from .held_series import HeldSeries as HeldSeries
 from .held_series import between as between
 from .holdings import Holdings as Holdings
 from .instructions import Instructions as Instructions
+from .memory_words import MIB as MIB
 from .memory_words import limit_in_words as limit_in_words
 from .memory_words import size_in_words as size_in_words
 from .messages import MOST_CODE as MOST_CODE

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from grader import backends
 from grader.doctor.records import Examination, Finding, Group, State
-from grader.model import counted, texts
+from grader.model import counted
 from grader.reports.fitting import cut, rows
 from grader.reports.layout import WIDEST, filled
 
@@ -64,29 +64,22 @@ def _few_lines(
     text = Text()
     if not problems:
         groups = groupby(examination.findings, key=lambda one: one.group)
-        every = [_group_line(group, list(findings), width) for group, findings in groups]
-        spare = most - len(every)
-        for shown, one_line in every:
-            if rows(shown, width) - 1 > spare:
-                shown = one_line
-            spare -= rows(shown, width) - 1
-            text.append_text(shown)
+        for group, findings in groups:
+            text.append_text(_group_line(group, list(findings), width))
         return cut(text, most, width)
     for number, one in enumerate(problems, start=1):
         text.append_text(_problem(number, one, width))
     return cut(text, most, width)
 
 
-def _group_line(group: Group, findings: Sequence[Finding], width: int) -> tuple[Text, Text]:
-    """Describe a group: whole, and cut to one line."""
+def _group_line(group: Group, findings: Sequence[Finding], width: int) -> Text:
     shown = _most_important(group, findings)
     mark, style = _MARKS[State.NOTE if _notes(shown) else State.OK]
     name = "GPU" if group is Group.GPU else group.value
     head, indent = f" {name:<14}", " " * 18
     words = _in_words(group, shown) or f"{counted(len(findings), 'checks')} passed"
-    one_line = f"{head}{texts.cut(words, max(width - len(indent), 20))}\n"
-    marked = Text("  ").append(mark, style=style)
-    return marked.copy().append(filled(words, width, indent, first=head)), marked.append(one_line)
+    line = Text("  ").append(mark, style=style)
+    return line.append(filled(words, width, indent, first=head))
 
 
 def _most_important(group: Group, findings: Sequence[Finding]) -> Sequence[Finding]:

@@ -37,7 +37,6 @@ from .profile import Profile as Profile
 from .profile import sizes as sizes
 from .reference_kernel import BATCHES as BATCHES
 from .reserved_memory import FIXED_ALLOWANCE as FIXED_ALLOWANCE
-from .reserved_memory import MIB as MIB
 from .reserved_memory import available as available
 from .reserved_memory import free_bytes as free_bytes
 from .scored_case import arena_bytes as arena_bytes

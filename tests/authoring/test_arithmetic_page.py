@@ -9,7 +9,7 @@ from guide import WALKS, Break, Command, a_course, followed
 from pages import ROOT, shape
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import check
 from grader.grading.options import Options
 from grader.model.outcomes import Outcome

@@ -15,7 +15,7 @@ from grader import cli
 from grader.authoring import calibrate
 from grader.authoring.calibrate import Calibration, Measured, calibration, measured, propose
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import check
 from grader.grading.plan import with_step
 from grader.machine import devices

@@ -12,7 +12,7 @@ import pytest
 from grader import cli
 from grader.authoring import choice, verify
 from grader.authoring.verify import Verified
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.model.results import parse_result
 
 pytestmark = pytest.mark.slow

@@ -17,8 +17,8 @@ from guide import MODEL, NAME, PAGE, STEPS, Break, Write, a_course, followed
 from pages import Command, shape
 
 from grader.authoring import calibrate, lesson, mutants, survivors
-from grader.course import catalog, settings
-from grader.course.catalog import Exercise
+from grader.course import catalog, settings, wrong_kernels
+from grader.course.exercise import Exercise
 from grader.speed import statistics
 
 pytestmark = pytest.mark.slow
@@ -64,7 +64,7 @@ def test_an_author_who_follows_the_page_has_a_verified_exercise(made: Exercise):
     verdict = [step.output for step in STEPS if isinstance(step, Command)][-1]
     assert verdict.startswith(f"✔ {NAME}  stub ok · solution passes · 8 wrong kernels rejected")
     assert len(made.wrong_kernels) == 8
-    assert catalog.rejected_at(made.answers / "wrong_reads_twice.py") == "traffic"
+    assert wrong_kernels.rejected_at(made.answers / "wrong_reads_twice.py") == "traffic"
 
 
 def test_every_place_that_grader_new_marked_was_dealt_with(made: Exercise):

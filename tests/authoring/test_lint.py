@@ -27,6 +27,7 @@ from grader.authoring.lint import torch_api
 from grader.authoring.lint.records import Level, LintFinding, Review
 from grader.authoring.lint.review import RULES, review
 from grader.course import catalog
+from grader.course.exercise import Exercise
 from grader.reports import lint, sarif
 
 pytestmark = pytest.mark.slow
@@ -323,7 +324,7 @@ def test_an_honest_kernel_gets_no_warning_and_only_known_notes(path: Path):
 
 
 @pytest.mark.parametrize("exercise", catalog.exercises(ROOT), ids=lambda exercise: exercise.name)
-def test_nothing_is_found_in_solutions_and_stubs(exercise: catalog.Exercise):
+def test_nothing_is_found_in_solutions_and_stubs(exercise: Exercise):
     found = found_in(exercise.solution.read_text(encoding="utf-8"))
     assert {one.rule for one in found} == ALLOWED.get(exercise.name, set())
     stub = found_in(exercise.kernel.read_text(encoding="utf-8"))

@@ -9,6 +9,7 @@ import pytest
 
 from grader.authoring import mutants, operators
 from grader.course import catalog
+from grader.course.exercise import Exercise
 
 ROOT = Path(__file__).parents[2]
 EXERCISES = catalog.exercises(ROOT)
@@ -128,7 +129,7 @@ def test_text_beyond_ascii_does_not_shift_a_change():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
-def test_a_mutant_parses_and_changes_only_its_place(exercise: catalog.Exercise):
+def test_a_mutant_parses_and_changes_only_its_place(exercise: Exercise):
     source = exercise.solution.read_text()
     made = mutants.make(source)
     assert len(made) >= (40 if exercise.any_spec.scored else 10)

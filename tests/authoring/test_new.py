@@ -13,7 +13,7 @@ from grader import cli
 from grader.authoring import new, trials, verify
 from grader.authoring.lesson import TODO
 from grader.course import catalog, stubs
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading.plan import steps_of
 from grader.model import files
 from grader.model.errors import BrokenExercise, UsageError

@@ -8,6 +8,7 @@ import pytest
 
 from grader.authoring import mutants, operators, survivors
 from grader.course import catalog
+from grader.course.exercise import Exercise
 from grader.model.errors import BrokenExercise
 
 SOURCE = "def f(x, out):\n    a = x * 2\n    b = a\n    a = x * 2\n"
@@ -73,7 +74,7 @@ def test_a_declaration_that_fits_no_mutant_is_refused(tmp_path: Path, text: str,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", catalog.exercises(ROOT), ids=lambda e: e.name)
-def test_the_course_s_declarations_fit_its_solutions(exercise: catalog.Exercise):
+def test_the_course_s_declarations_fit_its_solutions(exercise: Exercise):
     made = mutants.make(exercise.solution.read_text())
     path = exercise.survivors
     survivors.assign(made, survivors.read(path), path)

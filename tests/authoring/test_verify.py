@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from grader.authoring import trials, verify
 from grader.authoring.verify import Verified
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading.kinds.kernel import NO_WORK
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
 from grader.model.outcomes import Outcome, Status

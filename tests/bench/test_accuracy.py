@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.trials import try_case

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.model.errors import UsageError
 
 ROOT = Path(__file__).parents[2]

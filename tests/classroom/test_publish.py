@@ -18,7 +18,7 @@ from grader.classroom import documents
 from grader.classroom.publish import evidence, mistakes, models, records, sources
 from grader.classroom.publish.records import Solutions
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.course.settings import Policy
 from grader.grading import check
 from grader.grading.plan import with_step

@@ -14,6 +14,7 @@ from reported import PASSED, SPEED, ended, step
 from grader import cli
 from grader.cli import menu
 from grader.course import catalog, progress
+from grader.course.exercise import Exercise
 from grader.model.base_spec import BaseSpec
 from grader.model.outcomes import Outcome, Status
 
@@ -162,7 +163,7 @@ def test_all_hints_at_once_count_as_shown(root: Path, said):
 def test_an_exercise_without_hints_says_so(monkeypatch: pytest.MonkeyPatch, capsys):
     """Those of the kind `kernel` have three or more; another kind need not have any."""
     bare = BaseSpec(title="Bare", summary="", kind="bare")
-    monkeypatch.setattr(catalog.Exercise, "any_spec", bare)
+    monkeypatch.setattr(Exercise, "any_spec", bare)
     assert cli.main(["hint", "p01"]) == 2
     assert "p01_copy has no hints." in capsys.readouterr().err
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import check
 from grader.grading.check import Options, Request
 from grader.model import Status

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader import backends
-from grader.course import catalog, stubs
-from grader.course.catalog import Exercise
+from grader.course import catalog, stubs, wrong_kernels
+from grader.course.exercise import Exercise
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +97,7 @@ def test_wrong_kernels_say_what_is_wrong_and_where_it_shows(exercise: Exercise):
     assert len(exercise.wrong_kernels) >= FEWEST_WRONG[exercise.folder.parent.name]
     for kernel in exercise.wrong_kernels:
         # Speed needs a GPU, and a file that does not load is nobody's solution.
-        assert catalog.rejected_at(kernel) not in ("load", "speed"), kernel
+        assert wrong_kernels.rejected_at(kernel) not in ("load", "speed"), kernel
         docstring = ast.get_docstring(parsed(kernel))
         assert docstring, kernel
         assert len(docstring.splitlines()[0]) > 20, f"{kernel} does not say what is wrong with it"

@@ -14,6 +14,7 @@ import torch
 from needs_nvrtc import NEEDS_NVRTC
 
 from grader.course import catalog, stubs
+from grader.course.exercise import Exercise
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +56,7 @@ def test_there_are_three():
 
 
 @each
-def test_a_stub_leaves_out_the_same_as_in_triton(exercise: catalog.Exercise):
+def test_a_stub_leaves_out_the_same_as_in_triton(exercise: Exercise):
     first, other = exercise.in_all_backends
     assert not stubs.drifted(other)
     assert entry(first.solution, exercise.spec.entry) == entry(other.solution, exercise.spec.entry)
@@ -66,7 +67,7 @@ def test_a_stub_leaves_out_the_same_as_in_triton(exercise: catalog.Exercise):
 
 @NEEDS_NVRTC
 @each
-def test_each_dtype_compiles_without_spills(exercise: catalog.Exercise, compiled):
+def test_each_dtype_compiles_without_spills(exercise: Exercise, compiled):
     result = compiled[exercise.name]
     steps = {step["name"]: step for step in result["steps"]}
     assert (result["kernel"]["backend"], result["status"]) == ("cuda", "cannot_grade")

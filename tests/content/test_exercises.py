@@ -15,7 +15,7 @@ import torch
 from grader.correctness.acceptance import expect, output_dtype
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import steps, steps_of
 from grader.grading.kinds.kernel import NO_WORK
 from grader.grading.options import Options

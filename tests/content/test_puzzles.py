@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import check
 from grader.grading.check import Request
 

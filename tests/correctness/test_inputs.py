@@ -28,6 +28,7 @@ from grader.correctness.inputs import (
     with_layout,
 )
 from grader.course import catalog
+from grader.course.exercise import Exercise
 from grader.grading.plan import with_step
 from grader.grading.steps.correctness.explained import LARGE
 from grader.model.arguments import LARGEST, MOST_SEED
@@ -265,7 +266,7 @@ def test_a_factor_is_drawn_over_all_that_the_contract_allows():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", with_step(catalog.parts(ROOT), "speed"), ids=lambda e: e.name)
-def test_the_scored_case_is_drawn_in_place_and_finite(exercise: catalog.Exercise):
+def test_the_scored_case_is_drawn_in_place_and_finite(exercise: Exercise):
     case = scored_case(exercise.spec, 3)
     drawn = exercise.spec.inputs(case, LargeDraw(case, "cpu", seed=1))
     again = exercise.spec.inputs(case, LargeDraw(case, "cpu", seed=1))

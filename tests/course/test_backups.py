@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.course import backups, catalog, stubs
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.model.errors import UsageError
 
 SMALL = Path(__file__).parents[1] / "courses" / "small"

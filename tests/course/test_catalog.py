@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,7 @@ from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
-from grader.model.errors import BrokenExercise, UsageError
+from grader.model.errors import UsageError
 
 COURSES = Path(__file__).parents[1] / "courses"
 SMALL = COURSES / "small"
@@ -22,25 +20,6 @@ BROKEN = COURSES / "broken"
 def test_puzzles_come_first_then_exercises_by_name():
     names = [exercise.name for exercise in catalog.exercises(SMALL)]
     assert names == ["p01_copy", "01_double", "02_row_sum"]
-
-
-def test_an_exercise_knows_its_files():
-    exercise = catalog.find(SMALL, "01_double")
-    assert exercise.root == SMALL
-    assert exercise.kernel == SMALL / "exercises/01_double/kernel.py"
-    assert exercise.tests == SMALL / "exercises/01_double/test_kernel.py"
-    assert exercise.solution == SMALL / "solutions/01_double/kernel.py"
-    assert exercise.spec.title == "Double"
-
-
-def test_wrong_kernels_are_the_files_named_so(tmp_path: Path):
-    answers = tmp_path / "solutions" / "01_double"
-    answers.mkdir(parents=True)
-    for name in ("wrong_b.py", "kernel.py", "wrong_a.py", "wrong.py"):
-        (answers / name).touch()
-    shutil.copytree(SMALL / "exercises" / "01_double", tmp_path / "exercises" / "01_double")
-    found = Exercise(tmp_path / "exercises" / "01_double").wrong_kernels
-    assert [path.name for path in found] == ["wrong_a.py", "wrong_b.py"]
 
 
 @pytest.mark.parametrize(
@@ -176,31 +155,3 @@ def test_no_course_says_where_it_looked(tmp_path: Path, snapshot: SnapshotAssert
     with pytest.raises(UsageError) as raised:
         catalog.find_root(tmp_path)
     assert text_of(raised.value, tmp_path) == snapshot
-
-
-@pytest.mark.parametrize("name", ["02_raises", "03_no_spec"])
-def test_a_broken_spec_is_nobody_elses_fault(name: str, snapshot: SnapshotAssertion):
-    with pytest.raises(BrokenExercise) as raised:
-        _ = catalog.find(BROKEN, name).spec
-    assert text_of(raised.value, BROKEN) == snapshot
-
-
-def test_a_spec_with_a_syntax_error_is_broken(tmp_path: Path, snapshot: SnapshotAssertion):
-    (tmp_path / "spec.py").write_text("SPEC = (")
-    with pytest.raises(BrokenExercise) as caught:
-        catalog.load_spec(tmp_path / "spec.py")
-    assert text_of(caught.value, tmp_path) == snapshot
-
-
-def test_a_wrong_kernel_says_which_step_rejects_it(tmp_path: Path):
-    wrong = tmp_path / "wrong_mask.py"
-    wrong.write_text('"""Forgets the mask.\n\nRejected at: correctness\n"""\n')
-    assert catalog.rejected_at(wrong) == "correctness"
-
-
-def test_a_wrong_kernel_that_does_not_say_is_broken(tmp_path: Path, snapshot: SnapshotAssertion):
-    wrong = tmp_path / "wrong_mask.py"
-    wrong.write_text('"""\nForgets the mask.\n"""\n')
-    with pytest.raises(BrokenExercise) as caught:
-        catalog.rejected_at(wrong)
-    assert text_of(caught.value, tmp_path) == snapshot

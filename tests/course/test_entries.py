@@ -10,8 +10,8 @@ import pytest
 from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
-from grader.course import catalog, stubs
-from grader.course.catalog import Exercise
+from grader.course import catalog, stubs, wrong_kernels
+from grader.course.exercise import Exercise
 from grader.model.errors import BrokenExercise, GraderError
 
 COURSES = Path(__file__).parents[1] / "courses"
@@ -114,11 +114,11 @@ def test_all_entries_are_in_the_language_of_the_file(tmp_path: Path):
 
 
 def test_a_wrong_kernel_may_name_the_entry_that_is_rejected():
-    named = {path.stem: catalog.rejected_entry(path) for path in SCALE.wrong_kernels}
+    named = {path.stem: wrong_kernels.rejected_entry(path) for path in SCALE.wrong_kernels}
     assert named["wrong_forward_adds"] == "scale"
     assert named["wrong_state_in_a_global"] == "scale_backward"
     other = catalog.find(SMALL.parents[2], "01_vector_add").wrong_kernels[0]
-    assert catalog.rejected_entry(other) is None
+    assert wrong_kernels.rejected_entry(other) is None
 
 
 def test_the_page_shows_this_exercise():

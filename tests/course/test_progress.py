@@ -17,6 +17,7 @@ import pytest
 from reported import PASSED, SPEED, ended, step
 
 from grader.course import catalog, progress
+from grader.course.exercise import Exercise
 from grader.course.progress import Progress, Standing
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Result
@@ -141,7 +142,7 @@ def test_behind_an_exercise_follows_the_next_unfinished_one_and_else_the_first()
     first, second, third = catalog.exercises(SMALL)
     assert progress.following_on(first, Progress()) == second
     assert progress.following_on(third, Progress()) == first
-    assert progress.following_on(catalog.Exercise(SMALL / "exercises" / "99"), Progress()) == first
+    assert progress.following_on(Exercise(SMALL / "exercises" / "99"), Progress()) == first
     done = Progress(standings={second.name: Standing(passed=True)})
     assert progress.following_on(first, done) == third
     assert progress.following_on(replace(first, entry="copy"), done) == third

@@ -25,7 +25,7 @@ from syrupy.assertion import SnapshotAssertion
 from grader.correctness.acceptance import expect, first_mismatch
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import bench
 from grader.grading.bench import (
     LANES,

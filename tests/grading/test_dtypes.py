@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from grader.backends import find
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.steps.correctness import no_work

@@ -17,7 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from grader.classroom.board import site
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import kinds, steps
 from grader.grading.kinds.kernel import KIND
 from grader.grading.options import Options

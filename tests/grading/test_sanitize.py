@@ -17,7 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from grader.correctness.inputs import CaseDraw
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import check, sanitize
 from grader.grading.check import Request
 from grader.grading.options import Options

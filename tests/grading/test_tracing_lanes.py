@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.tracing import trace_of

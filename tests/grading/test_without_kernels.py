@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from grader.correctness.acceptance import shares_right
 from grader.correctness.no_kernel import MOST_WITHOUT
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import steps
 from grader.grading.options import Options
 from grader.grading.recording import run

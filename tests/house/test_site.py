@@ -21,6 +21,7 @@ import browsing
 import pytest
 
 from grader.course import catalog, course_map
+from grader.course.exercise import Exercise
 
 axe_of = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is missing")
 for needed in ("sphinx", "furo", "myst_parser"):
@@ -125,7 +126,7 @@ def test_each_api_name_is_on_the_page_of_the_api(pages: dict[Path, Read], site: 
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
-def test_a_lesson_folds_each_hint(exercise: catalog.Exercise, site: Path):
+def test_a_lesson_folds_each_hint(exercise: Exercise, site: Path):
     lesson = site / exercise.shelf / exercise.name / "README.html"
     assert read(lesson).folded == len(exercise.any_spec.hints)
 

@@ -8,6 +8,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
+from grader.course.exercise import Exercise
 from grader.grading.kinds.kernel.contract import tensor_bytes
 from grader.reports import contract
 
@@ -57,7 +58,7 @@ def test_bytes_are_those_of_an_element_where_a_case_has_a_degree_besides():
 
 
 def test_budgets_say_whose_counts_they_hold_down(snapshot: SnapshotAssertion):
-    puzzle = catalog.Exercise(COURSES / "counted" / "puzzles" / "p01_transpose")
+    puzzle = Exercise(COURSES / "counted" / "puzzles" / "p01_transpose")
     assert contract.contract(puzzle).plain == snapshot
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from grader import cli
 from grader.authoring import verify
 from grader.authoring.verify import Verified
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
 from grader.model.outcomes import Status
 from grader.model.results import parse_result

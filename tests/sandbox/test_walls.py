@@ -15,7 +15,7 @@ from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
 from grader import cli
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.doctor import hardening
 from grader.grading import check
 from grader.grading.check import Request

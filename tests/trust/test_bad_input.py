@@ -24,7 +24,7 @@ from syrupy.assertion import SnapshotAssertion
 from waiting import wait_until
 
 from grader import cli
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import check, steps
 from grader.grading.check import Request
 from grader.grading.options import Options

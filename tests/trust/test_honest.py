@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.course import catalog
+from grader.course.exercise import Exercise
 from grader.grading import check
 from grader.grading.options import Options
 from grader.grading.plan import with_step
@@ -64,7 +65,7 @@ def test_a_renamed_kernel_has_the_same_structure():
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
-def test_there_are_enough_structures(exercise: catalog.Exercise):
+def test_there_are_enough_structures(exercise: Exercise):
     texts = [
         kernel.path.read_text(encoding="utf-8") for kernel in KERNELS if kernel.exercise == exercise
     ]
@@ -80,7 +81,7 @@ def test_a_kernel_says_what_is_its_own(kernel):
     assert "\n" not in docstring
 
 
-def sample(exercise: catalog.Exercise) -> list:
+def sample(exercise: Exercise) -> list:
     """Kernels that a simulator can run, chosen by a checksum of their names."""
     able = [k for k in KERNELS if k.exercise == exercise and k.runs_on("cpu")]
     return sorted(able, key=lambda kernel: zlib.crc32(kernel.path.stem.encode()))[:JUDGED]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from grader import backends
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.machine import processes
 from grader.sandbox import commands, walls
 from grader.sandbox.arena import HostArena

@@ -13,6 +13,7 @@ import pytest
 from one_step import one_step
 
 from grader.course import catalog
+from grader.course.exercise import Exercise
 from grader.grading import compiling, steps
 from grader.grading.compiling import Code, Fault, Job, Missing, Refusal, TooLong, Untried
 from grader.grading.options import Options
@@ -314,7 +315,7 @@ def test_a_call_that_needs_no_kernel_or_is_wrong_does_not_pass(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", [ADD, ONLINE], ids=lambda one: one.name)
-def test_the_solutions_compile(fork_servers: ForkServers, exercise: catalog.Exercise) -> None:
+def test_the_solutions_compile(fork_servers: ForkServers, exercise: Exercise) -> None:
     step = compiled(fork_servers, exercise, exercise.solution)
     assert step.outcome is Outcome.PASS
     assert {(one.dtype, one.target) for one in step.compiled} == {
@@ -338,9 +339,7 @@ def test_a_kernel_that_needs_too_much_shared_memory_fails(
     assert "of shared memory per block, and this GPU has 227 KiB" in step.failure.message
 
 
-def compiled(
-    fork_servers: ForkServers, exercise: catalog.Exercise, kernel: Path, **options: Any
-) -> Step:
+def compiled(fork_servers: ForkServers, exercise: Exercise, kernel: Path, **options: Any) -> Step:
     return one_step("compile", exercise, kernel, fork_servers, **options)
 
 

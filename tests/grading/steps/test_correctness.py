@@ -18,7 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 from torch import Tensor
 
 from grader.course import catalog, stubs
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import steps
 from grader.grading.options import Options
 from grader.grading.recording import run

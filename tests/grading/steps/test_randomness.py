@@ -18,7 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from grader.correctness.inputs import CaseDraw, reseeded
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading.kinds.kernel.contract import sections
 from grader.grading.plan import has_step
 from grader.grading.steps.randomness import words

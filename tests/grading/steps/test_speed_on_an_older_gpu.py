@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading.options import Options
 from grader.grading.steps import speed
 from grader.grading.steps.speed import measure

@@ -12,7 +12,7 @@ from one_step import one_step
 from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading import check, steps
 from grader.grading.check import Request
 from grader.grading.options import Options

@@ -11,7 +11,7 @@ import pytest
 from one_step import one_step
 
 from grader.course import catalog
-from grader.course.catalog import Exercise
+from grader.course.exercise import Exercise
 from grader.grading.kinds.kernel.contract import sections
 from grader.model.arguments import Inputs, reads
 from grader.model.exercise import Spec

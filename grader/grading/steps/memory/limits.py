@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grader.model import Case, Spec, a_hundredth, limit_in_words, size_in_words
-from grader.speed import MIB, bytes_per_row, largest_bytes
+from grader.model import MIB, Case, Spec, a_hundredth, limit_in_words, size_in_words
+from grader.speed import bytes_per_row, largest_bytes
 
 NOMINAL = 1 << 30  # bytes of all arguments, at which a simulated kernel is held to its budget
 # In simulation scratch that grows may stop growing above the counted cases, such as partial results
@@ -61,12 +61,12 @@ def asks(spec: Spec) -> str:
     """Return both limits, as `grader show` prints them."""
     scored, _ = spec.timed
     case = Case(scored.fixed_extents, scored.dtype) if scored.rows else spec.sample_case
-    both = f"beyond its arguments a call may hold {budget(spec, case).in_words(case.headline)}"
+    own = f"beyond its arguments a call may hold {budget(spec, case).in_words(case.headline)}"
     nominal = nominal_case(spec, spec.memory_counted or spec.counted)
     without = simulated(spec, nominal)
     if without.rule != QUARTER:
-        return both
-    return f"{both}; without a GPU {without.in_words(nominal.headline)}"
+        return own
+    return f"{own}; without a GPU {without.in_words(nominal.headline)}"
 
 
 def nominal_case(spec: Spec, counted: Case) -> Case:
