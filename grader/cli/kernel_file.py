@@ -38,7 +38,7 @@ def reset(name: options.OneName, backend: options.Language = None) -> None:
         lost = standing.forgotten(progress.standing_of(remembered(named.root), named.name))
         note(progress.begin_again(named.root, named.name))
         if lost:
-            say.show_text(f"{named.name}: {lost}")
+            say.show_text(f"{named.name} begins anew in `grader status`, without {lost}")
     say.message(f"next: write the missing part, and type `grader check {named.name}`")
 
 

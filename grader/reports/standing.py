@@ -125,11 +125,9 @@ def difference(exercise: Exercise, stub: str, own: str) -> Text:
 
 
 def forgotten(standing: Standing) -> str:
-    """Say what a reset takes from `grader status`; empty where there is nothing."""
-    if not (standing.passed or standing.points):
-        return ""
-    now = "not done any more, and" if standing.passed else "without its points:"
-    return f"{now} its {standing.points} points are gone from `grader status`"
+    """Name what a reset takes from `grader status`; empty where there is nothing."""
+    points = f"{standing.points} points" if standing.points else ""
+    return " and ".join(filter(None, ("the pass" if standing.passed else "", points)))
 
 
 def marked(standing: Standing) -> Text:

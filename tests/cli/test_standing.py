@@ -190,13 +190,13 @@ def test_reset_keeps_a_backup_and_forgets_the_pass(root: Path, said):
     kernel.write_text("mine")
     text = said("reset", "01")
     assert "your version is in .grader/backups/01_double/kernel-" in text
-    assert "01_double: not done any more, and its 7 points are gone" in text
+    assert "01_double begins anew in `grader status`, without the pass and 7 points" in text
     assert kernel.read_text() == stub
     assert progress.read(root).standings["01_double"] == progress.Standing(hints=1)
     progress.record(root, PASSED)
     text = said("reset", "01")
     assert "unchanged" in text
-    assert "gone" not in text
+    assert "without" not in text
     assert progress.read(root).standings["01_double"].passed, "nothing was reset"
 
 

@@ -78,7 +78,7 @@ def bottom(loop: Loop, width: int, elapsed_s: float) -> Text:
         following = "y writes the stub again and keeps a backup of your file; other keys do not"
         lost = standing.forgotten(standing_of(loop.progress, loop.current))
         if lost:
-            head.append(f"{loop.current} is then {lost}.\n")
+            head.append(filled(f"It begins anew in the list, without {lost}.", width))
     elif (run := own_run(loop)) is not None:
         work = words(run.step or "starting", run.slow, elapsed_s)
         head = Text(filled(f"CHECKING  {work} …", width), style="bold cyan")

@@ -62,6 +62,25 @@ def test_the_verdict_and_the_next_step_are_the_last_lines_of_every_view(
         assert "FAIL  0/10 points" in "\n".join(lines[-3:])
 
 
+@pytest.mark.parametrize(
+    ("standing", "lost"),
+    [
+        (Standing(passed=True, points=7, of=10), "without the pass and 7 points."),
+        (Standing(points=3, of=10), "without 3 points."),
+        (Standing(), None),
+    ],
+    ids=["passed", "some points", "nothing"],
+)
+def test_a_question_about_a_reset_says_what_is_lost(
+    loop: Loop, standing: Standing, lost: str | None
+):
+    known = replace(loop.progress, standings={loop.current: standing})
+    shown = screen(replace(loop, progress=known, asking=True), 80, 24)
+    assert "RESET kernel.py of p01_copy?" in shown
+    assert ("begins anew in the list" in shown) == (lost is not None)
+    assert (lost or "") in shown
+
+
 def test_a_check_in_work_shows_the_steps_that_have_ended(loop: Loop, snapshot: SnapshotAssertion):
     loop = in_work(loop)
     assert screen(loop, 80, 24) == snapshot
