@@ -43,6 +43,10 @@ class _Judge:
         self._printed.truncate(0)
         return text[:LONGEST_LOG]
 
+    def close(self) -> None:
+        self.warm.close()
+        self._printed.close()
+
 
 _judge: _Judge | None = None
 
@@ -91,9 +95,11 @@ def grade(asked: str, content: bytes) -> str:
 
 def close() -> str:
     """End this process's judge and all that it started: nothing of it is on the GPU then."""
+    global _judge
     with _turn:
         if _judge is not None:
-            _judge.warm.close()
+            _judge.close()
+            _judge = None
     return "{}"
 
 
