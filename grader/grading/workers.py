@@ -69,10 +69,8 @@ class Workers:
         arena = (HostArena if device == "cpu" else CudaArena)(CHECK_ARENA)
         if device == "cuda":
             self._environment = environment(device)  # now, because the GPU may be lost later
-            # The simulator and the reference kernel's worker import while the first steps run.
-            if backends.find(spec.backend).can.simulate:
+            if backends.find(spec.backend).can.simulate:  # it imports while the first steps run
                 self._fork_servers.fork_server(spec.backend, "cpu")
-            self._fork_servers.fork_server(backends.reference().name, device, reference=True)
         executor: Executor
         if self._options.pretend is not None:
             executor = Pretender(spec, ANSWERS[self._options.pretend], arena)

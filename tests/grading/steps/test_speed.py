@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
+from grader import backends
 from grader.course import catalog
+from grader.grading.steps.speed import STEP
 from grader.grading.steps.speed import measure as timing
 from grader.grading.steps.speed.measure import _clocks, fair_ceiling, finding, hopeless
 from grader.machine.nvml import Process, Reading
@@ -583,6 +585,18 @@ class WithoutKernels:
 
     def __init__(self, work: Callable[[Call], bool]) -> None:
         self.without_kernels = work
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_the_reference_imports_early_only_where_speed_is_measured(device: str):
+    asked = []
+    grading = SimpleNamespace(
+        spec=catalog.find(ROOT, "01_vector_add").spec,
+        options=SimpleNamespace(device=device, require_speed=False),
+        fork_servers=SimpleNamespace(fork_server=lambda *given, **named: asked.append(given)),
+    )
+    STEP.prepare(grading)
+    assert asked == ([(backends.reference().name, "cuda")] if device == "cuda" else [])
 
 
 def test_a_scored_output_that_needs_no_kernel_fails(snapshot: SnapshotAssertion):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader import backends
 from grader.grading import slow
 from grader.grading.step import Finding, Step
 from grader.model import Outcome, percent
@@ -23,13 +24,22 @@ def speed(grading: Grading) -> Finding:
     return measure.measure(grading)
 
 
+def prepare(grading: Grading) -> None:
+    """Have the reference kernel's worker import while the steps before this one run."""
+    if _why_not(grading) is None:
+        reference = backends.reference().name
+        grading.fork_servers.fork_server(reference, grading.options.device, reference=True)
+
+
 def _why_not(grading: Grading) -> str | None:
     if grading.options.device == "cpu":
         return "needs a CUDA GPU: this check was simulated on the CPU"
+    if (needed := _needed(grading.spec)) is None:
+        return None
     from grader.machine import devices
 
-    needed, found = _needed(grading.spec), devices.capability()
-    if needed is None or found >= needed:
+    found = devices.capability()
+    if found >= needed:
         return None
     return (
         f"needs a GPU of compute capability {_dotted(needed)}, for which the gates are meant: this "
@@ -79,6 +89,7 @@ STEP = Step(
     applies=is_scored,
     asks=asks,
     run=speed,
+    prepare=prepare,
     slow=slow.timing,
     alone=True,
 )
