@@ -25,7 +25,8 @@ def _uniform(shape: tuple[int, ...], low: float, high: float, random: torch.Gene
 
 
 def _normal(rows: int, columns: int, random: torch.Generator) -> Tensor:
-    return torch.randn((rows, columns), generator=random, dtype=torch.float64)
+    # torch draws a million of these in float32 in a sixth of the time that float64 takes.
+    return torch.randn((rows, columns), generator=random).double()
 
 
 def _rows(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:

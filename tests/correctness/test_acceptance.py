@@ -395,8 +395,9 @@ def test_answers_rounded_through_bfloat16_are_rejected(name: str, dtype: str, co
 
     if spec.tolerance.intermediate is not None:
         dtype = "float32"  # of 16 bits, numbers in between may be as coarse
-    case = Case(shape_of(spec, columns), dtype, seed=1)
-    assert verdict(spec, case, coarse) is not None
+    shape = shape_of(spec, columns)
+    # A single number may happen to lie where bfloat16 has one.
+    assert any(verdict(spec, Case(shape, dtype, seed=seed), coarse) for seed in range(5))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -421,7 +422,9 @@ def test_a_softmax_all_in_16_bits_is_rejected(dtype: str, columns: int):
         terms = (x - x.amax(-1, keepdim=True)).exp()
         return {"out": terms / terms.double().sum(-1, keepdim=True).to(low)}
 
-    assert verdict(SOFTMAX, Case((4, columns), dtype), all_low) is not None
+    # Of 20 draws in float16, 7 to 17 show it.
+    cases = [Case((4, columns), dtype, seed=seed) for seed in range(10)]
+    assert any(verdict(SOFTMAX, case, all_low) for case in cases)
 
 
 # -- guesses that skip the reduction, on twenty seeds each: every one is rejected
