@@ -16,6 +16,7 @@ from grader.model import Case, Spec
 from grader.sandbox import REDZONE, check_scalars, destinations
 
 FEW = 64  # rows of a case from which the bytes of one row follow
+FEW_ELEMENTS = 1 << 20  # drawn in 7 ms
 # Of the warm-up call: some megabytes, too few to hide anything there.
 SPARE_ROWS, SPARE_BYTES = 16, 8 << 20
 
@@ -27,10 +28,13 @@ def arguments(
 
     They are on torch's meta device. Outputs of the scored case, made as for a check, would take
     half a second and gigabytes of the host's memory, and values of long rows take seconds to draw.
-    Values are drawn, on `device`, only where the spec reads them.
+    Values are drawn, on `device`, only where they are few, or the spec reads them.
     """
+    # A few are drawn in milliseconds; torch imports its Python decompositions for 0.7 s once a spec
+    # computes on the meta device.
+    few = math.prod(case.shape) <= FEW_ELEMENTS
     try:
-        drawn = spec.inputs(case, NumberDraw(case, 0))
+        drawn = spec.inputs(case, LargeDraw(case, device, 0) if few else NumberDraw(case, 0))
     except Exception:  # a spec that reads values fails in many ways without them
         drawn = spec.inputs(case, LargeDraw(case, device, 0))
     inputs = {name: _without_memory(value) for name, value in drawn.items()}

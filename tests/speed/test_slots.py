@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import math
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -758,6 +760,18 @@ def test_all_arguments_of_a_call_are_there():
     drawn = arguments(spec, case)
     assert set(drawn) == {"logits", "target", "loss", "grad_scale"}
     assert {v.device.type for v in drawn.values() if isinstance(v, torch.Tensor)} == {"meta"}
+
+
+@pytest.mark.slow
+def test_sizes_of_a_small_case_cost_no_import_of_torchs_compiler():
+    """torch brings it, for 0.7 s, once a spec computes with what it draws on the meta device."""
+    code = (
+        "import sys; from pathlib import Path; from grader.course import catalog;"
+        "from grader.speed.scored_case import bytes_per_row;"
+        "bytes_per_row(catalog.find(Path.cwd(), '10_mul_add_relu').spec);"
+        "sys.exit('torch._dynamo' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 def described(spec: Spec) -> dict[str, object]:
