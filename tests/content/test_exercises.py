@@ -332,7 +332,7 @@ def pretended(exercise: Exercise, answer: str, case: Case) -> tuple[dict, dict]:
 
 def with_four_bits(values: torch.Tensor) -> torch.Tensor:
     """Of significand, where bfloat16 has eight."""
-    step = 2.0 ** (values.abs().log2().floor() - 3)
+    step = 2.0 ** (values.abs().clamp(min=2.0**-126).log2().floor() - 3)
     return (values / step).round() * step
 
 
