@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -12,11 +13,11 @@ import torch
 from torch import Tensor
 
 from grader.correctness import LargeDraw, NumberDraw
-from grader.model import Case, Spec
+from grader.model import Case, Inputs, Spec
 from grader.sandbox import REDZONE, check_scalars, destinations
 
 FEW = 64  # rows of a case from which the bytes of one row follow
-FEW_ELEMENTS = 1 << 20  # drawn in 7 ms
+FEW_ELEMENTS = 1 << 20  # drawn in some milliseconds
 # Of the warm-up call: some megabytes, too few to hide anything there.
 SPARE_ROWS, SPARE_BYTES = 16, 8 << 20
 
@@ -30,16 +31,19 @@ def arguments(
     half a second and gigabytes of the host's memory, and values of long rows take seconds to draw.
     Values are drawn, on `device`, only where they are few, or the spec reads them.
     """
-    # A few are drawn in milliseconds; torch imports its Python decompositions for 0.7 s once a spec
-    # computes on the meta device.
-    few = math.prod(case.shape) <= FEW_ELEMENTS
-    try:
-        drawn = spec.inputs(case, LargeDraw(case, device, 0) if few else NumberDraw(case, 0))
-    except Exception:  # a spec that reads values fails in many ways without them
-        drawn = spec.inputs(case, LargeDraw(case, device, 0))
+    drawn = _drawn(spec, case, device)
     inputs = {name: _without_memory(value) for name, value in drawn.items()}
     check_scalars(spec, inputs)
     return inputs | destinations(spec, inputs, torch.device("meta"))
+
+
+def _drawn(spec: Spec, case: Case, device: torch.device | str) -> Inputs:
+    # Few values are drawn in milliseconds. On the meta device torch imports its Python
+    # decompositions, for 0.7 s, once the spec computes.
+    if math.prod(case.shape) > FEW_ELEMENTS:
+        with suppress(Exception):  # a spec that reads values fails in many ways without them
+            return spec.inputs(case, NumberDraw(case, 0))
+    return spec.inputs(case, LargeDraw(case, device, 0))
 
 
 def _without_memory(value: Tensor | float) -> Tensor | float:

@@ -1,4 +1,4 @@
-"""What the docstring of a wrong kernel says."""
+"""The docstring of a wrong kernel: the step that it names, and a line that is missing."""
 
 from __future__ import annotations
 
