@@ -20,12 +20,14 @@ from grader.model import LARGEST
 Distribution = Callable[[int, int, torch.Generator, float, str], Tensor]
 
 
+# torch draws a million normal numbers in float32 in a tenth of the time that float64 takes, and
+# uniform ones in half.
 def _uniform(shape: tuple[int, ...], low: float, high: float, random: torch.Generator) -> Tensor:
-    return low + (high - low) * torch.rand(shape, generator=random, dtype=torch.float64)
+    return torch.empty(shape).uniform_(low, high, generator=random).double()
 
 
 def _normal(rows: int, columns: int, random: torch.Generator) -> Tensor:
-    return torch.randn((rows, columns), generator=random, dtype=torch.float64)
+    return torch.randn((rows, columns), generator=random).double()
 
 
 def _rows(rows: int, columns: int, random: torch.Generator, extreme: float, dtype: str) -> Tensor:

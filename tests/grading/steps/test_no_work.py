@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from torch import Tensor
 
-from grader.course import catalog
+from grader.course import Exercise, catalog
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.step import Finding
@@ -21,14 +21,26 @@ from grader.sandbox.fork_servers import ForkServers
 
 ROOT = Path(__file__).parents[3]
 LINEAR = catalog.find(ROOT, "07_fused_linear_cross_entropy")  # a number, and two matrices
+LOSS = catalog.find(ROOT, "06_cross_entropy")
 SIZES = Case((7, 5, 31), "float32"), Case((20, 16, 40), "bfloat16"), Case((9, 8, 33), "float16")
 
 
 def pretended(fork_servers: ForkServers, answer: str, **tolerance: object) -> Finding:
-    options = Options(device="cpu", seed=1, pretend=answer, shrink=False)
-    grading = Grading(LINEAR, LINEAR.solution, options, fork_servers)
+    return found_by(fork_servers, LINEAR, answer, SIZES, **tolerance)
+
+
+def found_by(
+    fork_servers: ForkServers,
+    exercise: Exercise,
+    answer: str,
+    cases: Sequence[Case],
+    seed: int = 1,
+    **tolerance: object,
+) -> Finding:
+    options = Options(device="cpu", seed=seed, pretend=answer, shrink=False)
+    grading = Grading(exercise, exercise.solution, options, fork_servers)
     changed = replace(grading.spec.tolerance, **tolerance)
-    grading.spec = replace(grading.spec, edges=SIZES[:2], counted=SIZES[2], tolerance=changed)
+    grading.spec = replace(grading.spec, edges=cases[:-1], counted=cases[-1], tolerance=changed)
     found = no_work.every_case(grading)
     grading.close()
     return found
@@ -38,6 +50,16 @@ def test_the_mean_of_one_number_is_right_and_that_of_a_row_is_not(fork_servers: 
     """No case can reject the mean of a loss. Verify called that a fault of the exercise, though
     each case rejects the gradients beside it."""
     assert pretended(fork_servers, "constant_mean").outcome is Outcome.FAIL
+
+
+def test_a_loss_that_is_0_in_one_draw_is_drawn_again(
+    fork_servers: ForkServers, monkeypatch: pytest.MonkeyPatch
+):
+    """Both rows of this draw are sure of their targets. Verify passed or failed with the seed."""
+    sure = Case((2, 2), "float16"), Case((33, 40), "float32")
+    assert found_by(fork_servers, LOSS, "zeros", sure, seed=20).outcome is Outcome.FAIL
+    monkeypatch.setattr(no_work, "MOST_DRAWS", 1)
+    assert "2 × 2 in float16" in found_by(fork_servers, LOSS, "zeros", sure, seed=20).summary
 
 
 def test_a_lower_precision_is_rejected_where_nothing_in_between_has_16_bits(
