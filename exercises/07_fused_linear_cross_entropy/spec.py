@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 IGNORED = -100  # the target of a token that does not count
+PART = 16  # words at least that a library's product adds up before it rounds
 AT_A_TIME = 2**24  # logits that the reference holds, so that the scored case fits the GPU
 
 # Half the spacing of numbers near 1, and the smallest error of a number near 0.
@@ -159,7 +161,8 @@ def intermediate(
     factor of exp(2 * u * N) at most. The gradient is rounded by u of its size, and a library may
     round parts of a product once more. Of float16 a gradient that is divided by the number of
     counting tokens before it is stored may lose 2**-25, and so may the product for dweight of each
-    part of the tokens, of which there are at most as many as tokens.
+    part of the tokens, of which there are at most as many as tokens. A library adds dx up in parts
+    of 16 words or more on a GPU, and each part may lose 2**-25, too.
     """
     if case.dtype not in ROUNDOFF:
         return {}
@@ -167,6 +170,7 @@ def intermediate(
     of_logits = 2 * unit * _longest(inputs)
     of_each = least * int((inputs["target"] != IGNORED).sum())
     gradients = _spread(inputs, of_logits.expm1() + 2 * unit, 2 * unit, of_each)
+    gradients["dx"] += least * math.ceil(len(inputs["weight"]) / PART) * _scale(inputs)
     gradients["dweight"] += least * len(inputs["target"]) * _scale(inputs)
     return {"loss": _mean(inputs, of_logits), **gradients}
 

@@ -39,7 +39,8 @@ def rounding(inputs, case):
 
     `lost` is what one rounding to the case's dtype loses, and a float32 sum. With N = |x| times the
     largest |weight|, a logit is off by lost * N, and so the loss by twice that, and a share by a
-    factor of exp(2 * lost * N). The gradient is rounded when it is stored, and dx once more.
+    factor of exp(2 * lost * N). The gradient is rounded when it is stored, and dx once more. What
+    is too small for the dtype is lost, of dx in each part of 16 words that a library adds up.
     """
     shares, hot, counts = parts(inputs)
     x, weight = inputs["x"].double().abs(), inputs["weight"].double().abs()
@@ -51,10 +52,11 @@ def rounding(inputs, case):
     rows = (shares * (of_logits + 4 * lost) + 4 * lost * hot) / number
     rows += UNDERFLOW[case.dtype] if case.dtype == "float16" else 0.0
     rows *= counts
+    added = math.ceil(case.shape[2] / 16) / number
     of_losses = 2 * lost * longest + sums * (1 + math.log(case.shape[2]) + 4 * longest)
     return {
         "loss": ((of_losses * counts).sum() / number).reshape(1),
-        "dx": rows @ weight + eps(case.dtype) * (rows @ weight) + UNDERFLOW[case.dtype],
+        "dx": (1 + eps(case.dtype)) * (rows @ weight) + UNDERFLOW[case.dtype] * (1 + added),
         "dweight": rows.T @ x + UNDERFLOW[case.dtype],
     }
 

@@ -6,6 +6,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+AGAIN_S = 1.0
+
 
 class OutOfTime(BaseException):
     """A call took too long. Not an Exception: a file that retries what fails must not catch it."""
@@ -13,13 +15,16 @@ class OutOfTime(BaseException):
 
 @contextmanager
 def stopped_after(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime in the main thread after this time, at its next Python instruction."""
+    """Raise OutOfTime in the main thread after this time, at its next Python instruction.
+
+    Python ignores what is raised in a finaliser, which may be running then: it is raised again.
+    """
 
     def stop(*_: object) -> None:
         raise OutOfTime(f"one call took longer than {seconds:g} s and was stopped")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
     try:
         yield
     finally:

@@ -338,6 +338,18 @@ def test_what_an_earlier_call_left_is_not_right_for_the_new_values(
         assert dict(again) == dict.fromkeys(stale, 0.0)
 
 
+def test_an_output_that_is_right_by_luck_is_called_again(tried: Try):
+    """What lies in fresh memory may be right for one call: a right kernel failed on a GPU by it."""
+    body = """
+        CALLS = SCRATCH.setdefault("calls", [])
+        CALLS.append(x)
+        launch(x, out)
+        if len(CALLS) == 2:  # the first one without kernels
+            out.copy_(2 * x)
+    """
+    assert tried(DOUBLE, triton_file(body)) is None
+
+
 HONEST_SAMPLE = [
     ("02_dot_reduction", "many_launches"),
     ("02_dot_reduction", "last_block_finishes"),
@@ -347,6 +359,7 @@ HONEST_SAMPLE = [
     ("05_swiglu", "autotuned"),
     ("06_cross_entropy", "two_launches"),
     ("06_cross_entropy", "ignored_apart"),
+    ("07_fused_linear_cross_entropy", "dx_by_a_kernel"),
 ]
 
 
@@ -377,10 +390,11 @@ def test_what_no_kernel_computes_is_found_on_a_gpu(tried: Try, exercise: Exercis
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not HAS_GPU, reason="needs a CUDA GPU")
-@pytest.mark.parametrize(
-    "kernel", sorted(HONEST.glob("*/*.py")), ids=lambda path: f"{path.parent.name}-{path.stem}"
-)
-def test_honest_kernels_are_accepted_on_a_gpu(tried: Try, kernel: Path):
-    """And are right afterwards (`tried` looks), whatever they tuned or recorded meanwhile."""
-    for entry in catalog.find(ROOT, kernel.parent.name).parts:
-        assert tried(entry, kernel, "cuda") is None
+@pytest.mark.parametrize(("name", "kernel"), HONEST_SAMPLE)
+def test_honest_kernels_are_accepted_on_a_gpu(tried: Try, name: str, kernel: str):
+    """And are right afterwards (`tried` looks), whatever they tuned or recorded meanwhile.
+
+    bench/honest.py grades all of them there.
+    """
+    for entry in catalog.find(ROOT, name).parts:
+        assert tried(entry, HONEST / name / f"{kernel}.py", "cuda") is None

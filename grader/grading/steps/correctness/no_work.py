@@ -18,8 +18,9 @@ from grader.grading.step import Finding
 from grader.grading.trials import trusted
 from grader.model import Case, Failure, Outcome, counted
 
-# A small case may be met by luck: rounding leaves a single number as it is half of the time, and the
-# loss of two rows that are sure of their targets is 0. A case rejects an answer when one draw does.
+# A small case may be met by luck: rounding leaves a single number as it is half of the time, and
+# the loss of two rows that are sure of their targets is 0. A case rejects an answer when one of so
+# many draws does.
 MOST_DRAWS = 16
 MOST_NAMED = 3  # cases in a message
 
