@@ -172,7 +172,7 @@ class GpuRun:
 
 
 def on_gpus(chosen: argparse.Namespace, walls: Sequence[str]) -> dict[str, Any]:
-    cards = nvml.cards()
+    cards = nvml.visible(os.environ.get(nvml.VISIBLE))
     most = max([2 if chosen.vanish else 1, *(run.gpus for run in chosen.runs)])
     if len(cards) < most:
         sys.exit(f"These runs need {most} GPUs, and here are {len(cards)}.")
