@@ -39,8 +39,9 @@ STREAMS = {
 }
 
 
-# Of as many elements Triton knows that masks end with a vector of four. A length between two costs
-# the reference kernel 5 % on an H200, and a learner's kernel was as much faster than memory is.
+# Only of a multiple of these does Triton know that masks end with a vector of four. Another length
+# costs the reference kernel 4 % of two reads and a write on an H200, and 12 % of a copy
+# (bench/results/ceiling_lengths_h200.json): a right kernel was then faster than memory can be.
 WHOLE = 16
 SPARE = 1 << 18  # elements of the warm-up call, at a slot's beginning
 
