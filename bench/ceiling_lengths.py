@@ -61,7 +61,9 @@ def main() -> int:
     found = {}
     for less in LESS:
         found[LENGTH - less] = rates(LENGTH - less, x, y, out)
-        print(LENGTH - less, *(f"{name} {value:,.0f}" for name, value in found[LENGTH - less].items()))
+        print(
+            LENGTH - less, *(f"{name} {value:,.0f}" for name, value in found[LENGTH - less].items())
+        )
     record = {"device": torch.cuda.get_device_name(0), "rates_gbps": found}
     if asked.out is not None:
         asked.out.write_text(json.dumps(record, indent=2) + "\n")

@@ -88,6 +88,36 @@ def record(out: Path) -> dict[str, Any]:
 # -- shares, and runs
 
 
+@pytest.fixture
+def bandwidths(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Answers for the course itself; returns who was graded. Published is what events say."""
+    asked: list[str] = []
+
+    def graded(name: str, kernel: Path) -> dict[str, Any]:
+        asked.append(name)
+        speed = {"share": 0.9, "raised": 1.0, "bandwidth_gbps": 4000.0}
+        told = {"outcome": "pass", "duration_s": 5.0, "environment": GPU}
+        return told | {"speed": None if name.startswith("02") else speed}
+
+    monkeypatch.setattr(accuracy, "graded", graded)
+    monkeypatch.setattr(accuracy, "fresh", lambda *arguments: {"gbps": 4000.0})
+    return asked
+
+
+def test_bandwidths_go_on_where_the_time_was_over(bandwidths: list[str], tmp_path: Path):
+    """All of the course take longer than a machine may be held; a lost record was the whole run."""
+    asked = ["--only", "events", "--resume", "--out", str(tmp_path / "out.json")]
+    assert accuracy.main([*asked, "--seconds", "0"]) == 1
+    part = record(tmp_path / "out.json")["events"]
+    assert (part["rows"], bandwidths) == ([], [])
+    assert "01_vector_add: events" in part["left"]
+    assert not [name for name in part["left"] if name.startswith(("16", "18"))]  # by other parts
+    assert accuracy.main(asked) == 1  # 02 has no speed
+    part = record(tmp_path / "out.json")["events"]
+    assert (part["left"], len(set(bandwidths))) == ([], len(part["rows"]))
+    assert {row["off"] for row in part["rows"]} == {0.0, None}
+
+
 def test_shares_by_plain_events_hold_for_each_bound(gpu: Gpu, tmp_path: Path):
     assert accuracy.main(["--only", "bounds", "--out", str(tmp_path / "out.json")]) == 0
     part = record(tmp_path / "out.json")["bounds"]
