@@ -39,8 +39,8 @@ STREAMS = {
 }
 
 
-# Only of a multiple of these does Triton know that masks end with a vector of four. Another length
-# costs the reference kernel 4 % of two reads and a write on an H200, and 12 % of a copy
+# Only of a multiple of these does a compiler know that masks end with a vector of four. Another
+# length costs the reference kernel 4 % of two reads and a write on an H200, and 12 % of a copy
 # (bench/results/ceiling_lengths_h200.json): a right kernel was then faster than memory can be.
 WHOLE = 16
 SPARE = 1 << 18  # elements of the warm-up call, at a slot's beginning
