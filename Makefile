@@ -52,9 +52,10 @@ check: $(READY)
 quick: $(READY)
 	$(VENV)/bin/python -m pytest -q -n auto -m 'not slow'
 
-# A file at a time for each core, for what a file's tests share; tests/conftest.py has the order.
+# A file at a time for each worker, for what a file's tests share; tests/conftest.py has the order.
+# One worker more than cores: tests wait a tenth of their time, for processes to end.
 test: $(READY)
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m 'not gpu'
+	$(VENV)/bin/python -m pytest -n $$(( $$(nproc) + 1 )) --dist loadfile --no-loadscope-reorder -m 'not gpu'
 
 # A process for each file, one after the other: on the GPU, each other process counts as another
 # program, and what a judge measures beside one is `noisy`.

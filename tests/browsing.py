@@ -23,7 +23,7 @@ def launched() -> Iterator[playwright.Browser]:
         found = next((path for name in NAMES if (path := shutil.which(name))), None)
         executable = found or driver.chromium.executable_path
         if not os.path.exists(executable):
-            pytest.skip("no Chromium is installed: `apt-get install chromium-headless-shell` brings one")
+            pytest.skip("no Chromium is installed: `apt-get install chromium-headless-shell`")
         browser = driver.chromium.launch(executable_path=executable)
         yield browser
         browser.close()
