@@ -6,6 +6,8 @@ import triton.language as tl
 
 BLOCK = 8192  # columns that a program keeps in registers; a power of two, as tl.arange asks
 WARPS = 8  # groups of 32 threads that share one program's work
+# Below all maxima; with -inf, two unused lanes would join to NaN.
+LOWEST = tl.constexpr(-3.4028234663852886e38)
 
 
 @triton.jit
@@ -62,7 +64,7 @@ def softmax_kernel(
         meet(counts_ptr + 1 + row, PARTS)
         lanes = tl.arange(0, triton.next_power_of_2(PARTS))
         used = lanes < PARTS
-        highs = tl.load(highs_ptr + row * PARTS + lanes, mask=used, other=-1e38)
+        highs = tl.load(highs_ptr + row * PARTS + lanes, mask=used, other=LOWEST)
         sums = tl.load(sums_ptr + row * PARTS + lanes, mask=used, other=0.0)
         row_high, row_total = tl.reduce((highs, sums), 0, joined)
         factor = tl.exp(high - row_high) / row_total
