@@ -6,7 +6,7 @@
 The first line is for a machine with a CUDA GPU that nobody else uses. The record is written after
 each exercise, and a run with the same --out goes on where it ended. Exit code 0 means that every
 kernel came out as it must and that every solution passes its gate with 5 % to spare; on the CPU
-there is no gate to pass.
+there is no gate to pass, and some exercises have none anywhere.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def solutions(result: Result) -> Iterator[dict[str, Any]]:
     for one in result.entries or (result,):
         speed = next((step.speed for step in one.steps if step.speed), None)
         spare = None if speed is None else speed.share / speed.passing - 1
-        enough = result.environment.simulated or (spare is not None and spare >= SPARE)
+        gated = any(step.name == "speed" for step in one.steps) and not result.environment.simulated
+        enough = not gated or (spare is not None and spare >= SPARE)
         entry = f":{one.entry}" if isinstance(one, EntryResult) else ""
         yield {
             "exercise": f"{result.exercise}{entry}",

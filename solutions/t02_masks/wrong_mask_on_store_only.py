@@ -1,6 +1,7 @@
 """The load has no mask: the last program reads past the end of x.
 
 Rejected at: correctness
+On a GPU: may pass by luck, for the memory behind x can be read, and no lane stores it.
 """
 
 import torch

@@ -1,6 +1,7 @@
 """The load of bias has no mask: it reads past the end of bias.
 
 Rejected at: correctness
+On a GPU: may pass by luck, for the memory behind bias can be read, and no lane stores it.
 """
 
 import torch
