@@ -171,8 +171,8 @@ class Grading:
         wait(self._begun.values())
 
     def close(self) -> None:
-        wait(self._begun.values())
         try:
-            self.at_close.close()
+            self.at_close.close()  # which ends begun work that nobody waits for any more
+            wait(self._begun.values())
         finally:
             self.workers.close()
