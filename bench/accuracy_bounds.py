@@ -279,11 +279,16 @@ def liar_row(exercise: Exercise, liar: Liar, step: Row, honest_share: float) -> 
 
 
 def gain_little(rows: Sequence[Row]) -> bool:
-    """Report whether each liar was caught, gained at most GAIN, or is known to pass."""
+    """Report whether each liar was caught, gained little, or is known to pass."""
     return all(
-        row["caught"] or row["passes"] or (row["gain"] is not None and row["gain"] <= GAIN)
+        row["caught"] or row["passes"] or (row["gain"] is not None and row["gain"] <= little(row))
         for row in rows
     )
+
+
+def little(row: Row) -> float:
+    """Return GAIN, or where that is more, how far two runs of a right kernel may be apart."""
+    return max(GAIN, find_bound(row["bound"]).rerun)
 
 
 # --- what a person reads --------------------------------------------------------------------------

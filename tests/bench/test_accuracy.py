@@ -241,10 +241,24 @@ def test_a_lie_that_gains_more_than_2_percent_makes_the_exit_code(gpu: Gpu, lie:
 
 def test_a_liar_that_is_listed_as_not_defended_may_gain(gpu: Gpu, tmp_path: Path):
     """It stays in the record with its gain."""
-    row = {"kernel": "k", "caught": None, "gain": 3.0, "passes": "nothing stops it"}
+    row = {"caught": None, "gain": 3.0, "passes": "nothing stops it", "bound": "arithmetic"}
     assert other.gain_little([row])
     assert not other.gain_little([row | {"passes": None}])
     assert not other.gain_little([row | {"passes": None, "gain": None}])  # nor caught: no evidence
+
+
+@pytest.mark.parametrize(
+    ("bound", "gain", "little"),
+    [
+        ("arithmetic", 0.02, True),
+        ("arithmetic", 0.021, False),
+        ("latency", 0.06, True),
+        ("latency", 0.061, False),
+    ],
+)
+def test_a_gain_within_what_reruns_differ_shows_nothing(bound: str, gain: float, little: bool):
+    row = {"caught": None, "gain": gain, "passes": None, "bound": bound}
+    assert other.gain_little([row]) is little
 
 
 def test_a_judge_that_ends_gives_no_liar_a_pass(
