@@ -232,6 +232,10 @@ def test_several_gpus_grade_as_many_a_minute_as_was_measured():
 
     pair, single = of(record, 2), of(record, 1)
     assert f"graded {pair['a_minute'] / single['a_minute']:.2f} times as many a minute" in words
+    two = of(record["two_h200s"], 2)
+    assert two["cells"] == {"graded": two["kernels"]}
+    graded = f"Two H200s of another host graded {two['kernels']} kernels"
+    assert f"{graded} in {two['grading_s']:.0f} s, {two['a_minute']:.1f} a minute" in words
     host = record["four_h200s"]
     four, one = of(host, 4), of(host, 1)
     assert four["cells"] == {"graded": 120}
