@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 
 import pytest
 
 from grader.course import Exercise, catalog
-from grader.grading import Options, Request, check
+from grader.grading import Options, Request, WarmJudge, check
 from grader.model import Trace
 from grader.reports.trace_terminal import drawing
 
@@ -28,10 +29,17 @@ LONG_BLOCKS = (
 OF_PROGRAMS = [each for each in catalog.parts(ROOT) if each.spec.backend == "triton"]
 
 
+@pytest.fixture(scope="module")
+def judge() -> Iterator[WarmJudge]:
+    with WarmJudge() as one:
+        yield one
+
+
 @pytest.fixture(scope="module", params=OF_PROGRAMS, ids=lambda exercise: exercise.name)
-def drawn(request: pytest.FixtureRequest) -> tuple[Exercise, Trace]:
+def drawn(request: pytest.FixtureRequest, judge: WarmJudge) -> tuple[Exercise, Trace]:
     exercise = request.param
-    return exercise, check.trace(Request(exercise, exercise.solution, Options(seed=1)))
+    asked = Request(exercise, exercise.solution, Options(seed=1))
+    return exercise, check.trace(asked, judge=judge)
 
 
 def test_programs_turns_and_masks_can_be_compared(drawn: tuple[Exercise, Trace]):

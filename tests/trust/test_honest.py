@@ -28,7 +28,7 @@ _SPEC.loader.exec_module(honest)
 EXERCISES = with_step(catalog.exercises(ROOT), "speed")
 KERNELS = honest.corpus(ROOT)
 LEAST = 15  # structures of each exercise
-DAYS = 4  # after which each exercise was tried
+DAYS = 7  # after which each exercise was tried
 JUDGED = 1  # of each exercise, here; `make redteam-honest` judges all of them
 
 
