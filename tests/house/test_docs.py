@@ -471,6 +471,7 @@ def test_thirty_latencies_and_all_their_liars_are_as_the_pages_say():
     assert "`{}`, `{}` and `{}` were `noisy`".format(*noisy) in said
     for name in ("lies_a_little", "leaves_denormals", "leaves_its_core"):
         assert re.search(rf"`{name}`( gained)? \{100 * liars[name]['gain']:+.2f} %", said)
+    assert f"are up to {100 * (max(shares) / min(shares) - 1):.1f} % apart" in said
     together = f"gained a factor of {1 + liars['one_launch_for_all']['gain']:.1f}"
     assert together in said
     assert together in trust.partition("all seven of a latency have run again")[2]
