@@ -54,7 +54,7 @@ def steps(page: str) -> list[Step]:
     for block in BLOCK.finditer(page):
         found += [(block.start(), command) for command in commands(block[0])]
     inside = [at for at, _ in found if any(begin < at < end for begin, end in shown)]
-    assert not inside, "a command inside a file is no command"
+    assert not inside, "a command inside a file is not a command"
     return [step for _, step in sorted(found, key=lambda pair: pair[0])]
 
 

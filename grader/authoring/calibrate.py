@@ -90,10 +90,12 @@ class Calibration(Record):
 def run(
     exercises: Sequence[Exercise], runs: int, progress: Callable[[str], None]
 ) -> list[Calibration]:
-    """Check the solutions `runs` times each, by turns, so that a drift of the GPU shows as spread.
+    """Check each solution, and each kernel that must be too slow, `runs` times.
 
-    Raises CannotGrade without a GPU, UsageError for an exercise whose speed is not graded,
-    BrokenExercise for one without a solution, and the errors of check.run.
+    They take turns, so that a drift of the GPU shows as spread. Return a Calibration for each
+    scored case. Raises CannotGrade without a GPU, UsageError for an exercise whose speed is not
+    graded, BrokenExercise for one without a solution, KeyboardInterrupt after a Ctrl-C, and the
+    errors of check.run.
     """
     kernels = [(exercise, kernel) for exercise in exercises for kernel in _kernels(exercise)]
     if not devices.has_driver():

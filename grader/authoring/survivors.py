@@ -62,7 +62,7 @@ def read(path: Path) -> tuple[Declaration, ...]:
     unknown = set(tables) - set(KINDS)
     if unknown:
         raise BrokenExercise(
-            f"{path}: {', '.join(sorted(unknown))} is no kind of survivor.",
+            f"{path}: {', '.join(sorted(unknown))} is not a kind of survivor.",
             f"Name each table one of {', '.join(KINDS)}.",
         )
     return tuple(

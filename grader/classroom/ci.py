@@ -181,10 +181,10 @@ def attempts_of(
     student: str,
     submitted_at: str,
 ) -> list[Attempt]:
-    """Return the results as attempts of a student, with notes on the files that were changed.
+    """Return the results as attempts of a student, with the notes of their targets.
 
-    Attempts have the paths and commands of the student, who reads the reports. Results have those
-    of the machine: a replay there must not grade the course's own kernel.
+    An attempt shows paths and commands as the student types them. The results keep those of this
+    machine: a replay here must name the student's file, not the course's own.
     """
     return [
         Attempt(

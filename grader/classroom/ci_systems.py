@@ -125,7 +125,7 @@ def submission_time(given: str | None, place: Place, now: datetime) -> str:
         return place.submitted_at or _utc_or_empty(now.isoformat())
     if not (time := _utc_or_empty(given)):
         raise UsageError(
-            f"--submitted-at {given!r} is no time.", "Write it as 2026-11-20T10:00:00+00:00."
+            f"--submitted-at {given!r} is not a time.", "Write it as 2026-11-20T10:00:00+00:00."
         )
     if is_future(utc(time), now):
         raise UsageError(
@@ -144,7 +144,7 @@ def student(given: str | None, place: Place, submission: Path | None) -> str:
     if given is not None:
         if not LOGIN.fullmatch(given):
             raise UsageError(
-                f"--student {quoted(given)} is no login.",
+                f"--student {quoted(given)} is not a login.",
                 "A login begins with a letter, a digit or _, and has at most 100 of these and "
                 ". - + @ '.",
             )

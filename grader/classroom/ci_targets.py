@@ -44,7 +44,7 @@ def plan(
         return tuple(_own(exercise) for exercise in exercises)
     if not submission.is_dir():
         raise UsageError(
-            f"The submission {submission} is no folder.", "Name a student's repository."
+            f"The submission {submission} is not a folder.", "Name a student's repository."
         )
     folder = _repository(submission)
     places = [one.folder.relative_to(one.root) for one in catalog.exercises(exercises[0].root)]

@@ -84,7 +84,7 @@ def schema_of(text: bytes) -> str:
         raise Unusable("it is no whole JSON: it may have been cut off") from None
     schema = value.get("schema") if isinstance(value, dict) else None
     if not isinstance(schema, str):
-        raise Unusable("it is no record of this grader: it has no schema")
+        raise Unusable("it is not a record of this grader: it has no schema")
     return schema
 
 
@@ -106,7 +106,7 @@ def files(
         if stat.S_ISREG(status.st_mode):
             by_path.setdefault(os.path.abspath(path), (path, status.st_size))
         else:
-            what = "a link, and links are not followed" if path.is_symlink() else "no plain file"
+            what = "a link, and links are not followed" if path.is_symlink() else "not a plain file"
             problems.append(Problem(_name(path), f"it is {what}"))
     return [by_path[name] for name in sorted(by_path)], problems
 

@@ -90,7 +90,9 @@ def selected(
     With `catalog.find_entry`, a name may also be that of one entry of a file with several.
     """
     if every and names:
-        raise UsageError("--all and names of exercises exclude each other.", "Give only one.")
+        raise UsageError(
+            "--all and names of exercises exclude each other.", "Give --all, or names."
+        )
     if not every and not names:
         raise UsageError(
             "No exercise is named.", "Name one (`grader list` shows them), or give --all."

@@ -153,9 +153,10 @@ def output_dtype(argument: Argument, inputs: Inputs) -> torch.dtype:
 
 
 def _in_range(name: str, values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return the reference's output in float64, or in int64 for a dtype of integers.
+    """Return the reference's output, ready to compare: in int64 for integers and bool.
 
-    Raises BrokenExercise for a number that the dtype cannot hold.
+    Other values keep their float dtype, but float8 and integers become float64. Raises
+    BrokenExercise for a number that an integer dtype cannot hold, such as 0.5.
     """
     if not is_whole(dtype):
         return values if has_unused_nan(values.dtype) else widened(values).double()
@@ -167,7 +168,7 @@ def _in_range(name: str, values: Tensor, dtype: torch.dtype) -> Tensor:
         first = values.flatten()[int(unfit.flatten().byte().argmax())].item()
         raise BrokenExercise(
             f"The exercise is broken: the reference writes {first} to {name}, which is {dtype}.",
-            "Draw smaller numbers, or compute in the output's dtype, where sums wrap around.",
+            "Draw small whole numbers, or compute in the output's dtype, where sums wrap around.",
         )
     return whole
 
@@ -254,16 +255,18 @@ def is_nearest(expected: Expected, name: str, got: Tensor) -> bool:
     return bool((_is_nearest(got, answer) | _both_flushed(got, answer)).all())
 
 
-def _rounded_otherwise(got: Tensor, answer: Tensor, same: Tensor) -> Tensor | None:
-    """Mark elements that are not the answer rounded to their dtype, directly or through float32.
+def _rounded_otherwise(
+    report: Callable[..., Mismatch], got: Tensor, answer: Tensor, same: Tensor, error: Tensor
+) -> Mismatch | None:
+    """Report elements that are not the answer rounded to their dtype, directly or through float32.
 
-    None if there are none. `same` marks those that are equal to the answer.
+    `same` marks those that are equal to the answer.
     """
     once = same | _is_nearest(got, answer)
     if bool(once.all()):  # as in nearly every output; the rest would take as long again, twice
         return None
     once |= _is_nearest(got, answer.float().double()) | _both_flushed(got, answer)
-    return None if bool(once.all()) else ~once
+    return None if bool(once.all()) else report("rounding", ~once, error * ~once)
 
 
 def _is_nearest(got: Tensor, answer: Tensor) -> Tensor:
@@ -304,8 +307,7 @@ def compare(
     if exact or is_whole(got.dtype):
         limit, rms_limit = torch.zeros_like(error), None
     elif written and surely_within(error, got.dtype, answer, magnitude, terms):
-        wrong = _rounded_otherwise(got, answer, same) if rounded_once else None
-        return None if wrong is None else report("rounding", wrong, error * wrong)
+        return _rounded_otherwise(report, got, answer, same, error) if rounded_once else None
     else:
         limit, rms_limit = limits(got.dtype, answer, own, magnitude, terms)
     if unwritten is not None:
@@ -322,8 +324,7 @@ def compare(
     if rms_limit is None:
         return None
     if rounded_once:
-        wrong = _rounded_otherwise(got, answer, same)
-        return None if wrong is None else report("rounding", wrong, error * wrong)
+        return _rounded_otherwise(report, got, answer, same, error)
     bad_rows = (rms(error) > rms_limit).expand_as(error)
     return report("rms", bad_rows, error * bad_rows, limit) if bool(bad_rows.any()) else None
 

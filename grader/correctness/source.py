@@ -181,10 +181,10 @@ def rounded_down(function: ast.AST) -> list[int]:
 
 
 def bare_exponentials(function: ast.AST) -> list[int]:
-    """Return the lines of a function with an exponential from which no maximum is subtracted.
+    """Return the lines of a function with an exponential whose argument is not lowered.
 
-    Anything that is subtracted, a minus and any maximum count as such, wherever the exponent comes
-    from. What a load reads is followed no further.
+    A minus or a maximum anywhere in the argument, or in the names that it uses, counts as lowering.
+    The search stops at loads.
     """
     return sorted(
         {c.lineno for c in calls(function, "exp", "exp2") if not _is_lowered(function, c)}

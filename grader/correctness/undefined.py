@@ -39,7 +39,7 @@ def explain_origin(origin: Origin, source: Sequence[str]) -> tuple[str, int]:
 
 
 def reaches(output: Tensor, wrong: Tensor) -> bool:
-    """Say whether the wrong elements are NaN, as those are that an undefined value reaches."""
+    """Say whether any wrong element is NaN, as an undefined value would make it."""
     return output.is_floating_point() and bool(output.isnan()[wrong].any())
 
 

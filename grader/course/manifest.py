@@ -44,7 +44,7 @@ class ReleasedFile(Record):
             or re.search(r"[\\:\x00-\x1f\x7f]", path)
             or any(part == ".." or part.lower() == ".git" for part in parts)
         ):
-            raise ValueError(f"{path!r} is no path of a released file")
+            raise ValueError(f"{path!r} is not the path of a released file")
         return path
 
 
@@ -104,7 +104,7 @@ def read(folder: Path) -> Manifest:
             raise ValueError(f"it has more than {LARGEST:,} bytes")
         return Manifest.model_validate_json(path.read_bytes())
     except FileNotFoundError:
-        fault = f"{folder} is no release of a course: it has no {FILE}."
+        fault = f"{folder} is not a release of a course: it has no {FILE}."
     except OSError as error:
         fault = f"{path} cannot be read: {error.strerror}."
     except ValidationError as error:

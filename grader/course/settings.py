@@ -85,7 +85,10 @@ class Settings:
 
 
 def read(root: Path) -> Settings:
-    """Read the settings of the course in `root`. Raises UsageError when the file is not valid."""
+    """Read the course's settings; without a file, name the course after its folder.
+
+    Raises UsageError when the file is not valid, or cannot be read.
+    """
     return _understood(root, _parsed) or _of_no_file(root)
 
 
@@ -98,7 +101,7 @@ def table(root: Path, name: str, parsed: Callable[[Mapping[str, Any]], T]) -> T:
     def read_table(entries: dict[str, Any]) -> T:
         found = entries.get(name, {})
         if not isinstance(found, dict):
-            raise ValueError(f"{name} is no table: write [{name}], and its entries below")
+            raise ValueError(f"{name} is not a table: write [{name}], and its entries below")
         return parsed(found)
 
     found = _understood(root, read_table)
@@ -111,7 +114,7 @@ def _understood(root: Path, parsed: Callable[[dict[str, Any]], T]) -> T | None:
         return None
     try:
         return parsed(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as error:
+    except (OSError, ValueError) as error:  # what is no TOML, or no UTF-8, is a ValueError, too
         raise UsageError(
             f"{path} cannot be used: {error}.",
             "docs/authoring.md lists its entries.",
@@ -132,7 +135,7 @@ def _parsed(entries: dict[str, object]) -> Settings:
             tables = " and ".join(f"[{table}]" for table in TABLES)
             raise ValueError(f"{name} is not one of {', '.join(known)}, or the tables {tables}")
         if not isinstance(value, str):
-            raise ValueError(f'{name} is no text: write it in quotes, such as {name} = "…"')
+            raise ValueError(f'{name} is not text: write it in quotes, such as {name} = "…"')
         if not value.strip():
             raise ValueError(f"{name} is empty: write it, or leave out the line")
     texts = {name: str(value) for name, value in entries.items()}

@@ -105,7 +105,7 @@ def read(line: bytes, tag: str) -> Answer:
     try:
         tagged = _TAGGED.validate_json(line)
     except ValidationError as error:
-        raise _fault(f"a line that is no answer ({first_error(error)})") from None
+        raise _fault(f"a line that is not an answer ({first_error(error)})") from None
     if tagged.tag != tag and not (tagged.answer.kind == "error" and not tagged.tag):
         raise _fault("an answer to something that it was not asked")
     return tagged.answer

@@ -162,7 +162,7 @@ def _instead_of_a_file(path: Path) -> str:
     if os.path.isdir(path):
         return "is a folder, not a kernel file"
     if os.path.exists(path):
-        return "is no plain file"
+        return "is not a plain file"
     if os.path.islink(path):
         return "is a link that leads nowhere"
     try:

@@ -34,7 +34,7 @@ LONGEST_ERROR = 300  # characters
 NO_KERNEL = Failure(
     kind="no_kernel",
     message="the call launches no kernel, so that nothing can be compiled",
-    hint="The work belongs into a kernel, for each dtype and each shape.",
+    hint="Do the work in a kernel, for each dtype and each shape.",
 )
 # The path of the kernel file, in a folder with a random name.
 _PATH = re.compile(r'loc\("[^"\n]*/kernel\.py"')
@@ -296,7 +296,7 @@ def _count(value: Any) -> int:
 
 def _seconds(value: Any) -> float:
     if type(value) not in (int, float) or not 0 <= value <= LARGEST:
-        raise ValueError(f"{value!r} is no time")
+        raise ValueError(f"{value!r} is not a time")
     return float(value)
 
 

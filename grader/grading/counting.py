@@ -50,9 +50,10 @@ def begin(grading: Grading) -> None:
 
 
 def counted(grading: Grading) -> Counted | Finding:
-    """Return the one call that is counted, or the finding where its counts cannot be used.
+    """Return the counted call, or a finding if its counts cannot be used.
 
-    Raises KernelFailure when the call goes wrong.
+    Raises KernelFailure for a failed call, and NotSimulated without a GPU. With a GPU, only the
+    kinds in CERTAIN are raised; any other failure skips the step.
     """
     case = _case(grading)
     try:
@@ -62,8 +63,8 @@ def counted(grading: Grading) -> Counted | Finding:
             raise
         return Finding(f"not simulated: {error.what}", outcome=Outcome.SKIP)
     except KernelFailure as error:
-        # Without a GPU the steps before ran in simulation, and got through it. With one, an honest
-        # kernel may ask its card, or use what no simulator has.
+        # Without a GPU the steps before ran in simulation, and passed. With one, an honest kernel
+        # may query it, or use what no simulator has.
         if grading.options.device != "cpu" and error.failure.kind not in CERTAIN:
             reason = f"not counted: the simulator cannot run it: {error.failure.message}"
             return FailedInSimulation(reason, outcome=Outcome.SKIP)

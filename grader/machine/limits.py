@@ -13,7 +13,7 @@ ADDRESSES = 16 << 30  # bytes
 
 
 def require_limits() -> None:
-    """Raise CannotGrade where a judge could not start, before it fails in a place of no meaning."""
+    """Raise CannotGrade if the shell's limits are too low: the judge would fail obscurely."""
     files, addresses = _soft(resource.RLIMIT_NOFILE), _soft(resource.RLIMIT_AS)
     if files is not None and files < FILES:
         raise CannotGrade(

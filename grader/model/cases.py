@@ -34,9 +34,10 @@ DRAWS = (
 class Case:
     """A small description of one input, from which the judge draws the tensors.
 
-    `draw` is one of DRAWS. `pad` is the number of unused elements between the end of a row and the
-    start of the next, of the first tensor. Others have more, so that no two have one stride.
-    `offset` is the number of elements by which the first one lies past a 16-byte boundary.
+    `draw` is one of DRAWS. `pad` is the number of unused elements after each row of the first
+    tensor. If it is not 0, later tensors have more, so that no two strides are equal. `offset` is
+    the number of elements by which each tensor starts after a 16-byte boundary. A `seed` of 0 lets
+    the run choose.
     """
 
     shape: tuple[int, ...]
@@ -57,7 +58,7 @@ class Case:
     def headline(self) -> str:
         """The case in words: `7 elements of float32`, or `1 × 1,025 in float16 (offset 1)`.
 
-        More than one extent need be no tensor's shape: one of them may be a degree.
+        Several extents are not always a tensor's shape: one may be, say, a polynomial's degree.
         """
         extras = [self.draw] if self.draw != "rows" else []
         extras += [f"row padding {self.pad}"] if self.pad else []

@@ -310,7 +310,7 @@ def _at_most(value: Any) -> Sequence[Any]:
 def _specialisation(value: Mapping[str, Any]) -> Specialisation:
     text, options = value["text"], value["options"]
     if not isinstance(text, str):
-        raise TypeError("a kernel's text is no text")
+        raise TypeError("a kernel's text is not text")
     registers, fuses = options["maxnreg"], options["enable_fp_fusion"]
     if type(fuses) is not bool:
         raise TypeError("an option of another type")

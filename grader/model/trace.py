@@ -44,7 +44,7 @@ class Part(Record):
 
 
 class Launch(Record):
-    """One kernel that the case started."""
+    """One launch of a kernel."""
 
     kernel: str
     grid: Dims = Field(description="blocks along x, y and z")

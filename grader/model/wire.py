@@ -28,14 +28,14 @@ def bits(value: Any) -> int:
 
 def text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
+        raise TypeError(f"{value!r} is not text")
     return printable_line(value)
 
 
 def lines(value: Any) -> str:
     """Return a text that may have several lines, which stay recognizable as a learner's."""
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
+        raise TypeError(f"{value!r} is not text")
     return barred(printable(value))
 
 

@@ -350,7 +350,10 @@ class WorkerLink:
         other_order: bool = False,
         **message: object,
     ) -> tuple[Reply, DeviceReport | None]:
-        """Have the worker carry out one call; return its device's report as well, if it has one."""
+        """Have the worker carry out a call; return its reply, and the device's report if any.
+
+        Raises KernelFailure, NotSimulated, or GraderError if the simulated GPU's process ended.
+        """
         if self._device is None:
             return self._exchange(operation, limit_s, **message), None
         try:
@@ -437,7 +440,6 @@ class WorkerLink:
         return self._answer(operation, limit_s)
 
     def _send(self, operation: str, **message: object) -> None:
-        """Send a message. Its answer reports errors."""
         assert self._worker is not None
         self._sequence += 1
         with contextlib.suppress(Closed):

@@ -34,7 +34,7 @@ LIMIT_S = 60.0  # ncu starts in some seconds, and counts each launch in one pass
 class Moved:
     """Bytes that all launches of one call read from the GPU's memory and wrote to it.
 
-    `needed` are the bytes of one pass over each tensor of the call.
+    `needed` has, for each tensor, the bytes of one pass over what the inputs ask for.
     """
 
     case: Case
@@ -104,7 +104,8 @@ def _repeated(recording: Recording, arena: CudaArena) -> list[ncu.Launch]:
 def handing_over(descriptor: int | None, path: Path) -> Iterator[None]:
     """Give a descriptor to the first process that connects to a socket at this path.
 
-    A profiler stands between the judge and that process, and may close what it inherits.
+    A profiler stands between the judge and that process, and may close what it inherits. Raises
+    NotCounted where the socket cannot be made.
     """
     assert descriptor is not None
     with socket.socket(socket.AF_UNIX) as listener:

@@ -96,7 +96,10 @@ def _raised_in(error: BaseException, file: str) -> bool:
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
-    """Recognize Python's, numpy's and torch's errors; torch on the CPU has none of its own."""
+    """Report whether Python, numpy, torch or the CUDA driver ran out of memory.
+
+    On the CPU torch raises a plain RuntimeError: only its text tells.
+    """
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     text = _text(error)

@@ -77,7 +77,10 @@ class Kernels(Protocol):
     allocations: Allocations
 
     def watching(self) -> AbstractContextManager[object]:
-        """Record the allocations made meanwhile in `allocations`; on a GPU nothing is recorded."""
+        """Record what the block allocates in `allocations`, if the backend does not always do so.
+
+        On a GPU and in a dry run nothing is recorded.
+        """
 
     def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
         """Count the reads and writes of these tensors meanwhile; on a GPU nothing is counted."""

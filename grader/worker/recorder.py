@@ -15,7 +15,7 @@ Parameter = tuple[str, int | float]
 
 
 class NotRecorded(Exception):
-    """A launch cannot be made again without the process that made it; the message says why."""
+    """The launches of a call cannot be recorded; the message gives the reason."""
 
 
 class Recorder:
@@ -63,7 +63,7 @@ class Recorder:
         if address == 0:
             return "u64", 0
         if storage is None:
-            raise NotRecorded("it passes an address that is no tensor's")
+            raise NotRecorded("it passes an address that is not a tensor's")
         start, size = storage.data_ptr(), storage.nbytes()
         if start not in self._scratch:
             self._scratch[start] = self._size, storage

@@ -55,7 +55,7 @@ STALE = '[[slower]]\noperator = "change_constant"\nreason = "r"\n'
     ("text", "message"),
     [
         ("[[", "is not TOML"),
-        ('[[same]]\noperator = "x"\nreason = "r"\n', "same is no kind of survivor"),
+        ('[[same]]\noperator = "x"\nreason = "r"\n', "same is not a kind of survivor"),
         ('[[slower]]\noperator = "change_constant"\n', "a table .*slower.* holds"),
         ('[[slower]]\noperator = "change_constant"\nreason = ""\n', "a table .*slower.* holds"),
         (STALE + "line = 3\n", "a table .*slower.* holds"),

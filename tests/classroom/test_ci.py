@@ -201,7 +201,7 @@ def test_the_time_that_is_given_counts_first():
     assert given == "2026-11-19T08:00:00+00:00"
     assert ci_systems.submission_time(None, known, NOW) == "2026-11-20T10:00:00+00:00"
     assert ci_systems.submission_time(None, Place(System.SHELL), NOW) == "2026-11-21T12:00:00+00:00"
-    with pytest.raises(UsageError, match="'yesterday' is no time"):
+    with pytest.raises(UsageError, match="'yesterday' is not a time"):
         ci_systems.submission_time("yesterday", known, NOW)
 
 
@@ -236,7 +236,7 @@ def test_logins_of_many_kinds_are_students(login: str):
 )
 def test_what_is_no_login_is_not_signed(text: str):
     """It would stand in each table of the class, a formula among them."""
-    with pytest.raises(UsageError, match="is no login") as told:
+    with pytest.raises(UsageError, match="is not a login") as told:
         ci_systems.student(text, Place(System.SHELL), None)
     assert told.value.message.isprintable()
 
@@ -347,7 +347,7 @@ def test_a_kernel_that_is_missing_or_leads_out_is_named(root: Path, handed_in: P
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (os.mkfifo, "is no plain file"),
+        (os.mkfifo, "is not a plain file"),
         (os.mkdir, "is a folder, not a kernel file"),
         (lambda kernel: os.symlink("kernel.py", kernel), "is a link that leads nowhere"),
         (lambda kernel: os.symlink("gone.py", kernel), "is a link that leads nowhere"),
@@ -388,7 +388,7 @@ def test_a_zip_file_may_hold_one_folder_around_all(root: Path, handed_in: Path, 
 
 
 def test_a_submission_that_is_no_folder_is_a_usage_error(root: Path):
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         ci_targets.plan(catalog.exercises(root), root / "course.toml")
 
 
@@ -766,7 +766,7 @@ def test_on_a_shell_the_report_is_for_people(root: Path, judge, capsys):
         (["--report", "signed", "--student", "ada", "--hardened"], "needs a key"),
         (["--sign", "key.pem"], "--report signed"),
         (["--report", "classroom50=x"], "not set: CLASSROOM, ASSIGNMENT"),
-        (["--submission", "nowhere"], "is no folder"),
+        (["--submission", "nowhere"], "is not a folder"),
         (["--submission", "solutions"], "holds none of the course's exercises"),
         (["--report", "junit=typo/j.xml"], "typo/j.xml cannot be written: there is no folder typo"),
         (
@@ -774,8 +774,8 @@ def test_on_a_shell_the_report_is_for_people(root: Path, judge, capsys):
             "typo/grader-junit.xml cannot be written: there is no folder",
         ),
         (["--report", "junit=solutions"], "solutions cannot be written: it is a folder"),
-        (["--student", "=ada"], "--student =ada is no login"),
-        (["--submitted-at", "noon"], "is no time"),
+        (["--student", "=ada"], "--student =ada is not a login"),
+        (["--submitted-at", "noon"], "is not a time"),
         (["99"], "no exercise named"),
         (["--all", "01"], "exclude each other"),
     ],

@@ -103,10 +103,10 @@ def test_folders_are_read_in_all_depths_and_each_file_once():
         (line(ADA).encode()[:-20], "no whole JSON"),
         (b"\xff\xfe\x00", "no whole JSON"),
         (b"[" * 100_000, "no whole JSON"),
-        (b"[1, 2]", "no record of this grader"),
-        (b"{}", "no record of this grader"),
+        (b"[1, 2]", "not a record of this grader"),
+        (b"{}", "not a record of this grader"),
         (b'{"schema": "grader/result/v2"}', "it is a grader/result/v2, and what is read here"),
-        (b'{"schema": 7}', "no record of this grader"),
+        (b'{"schema": 7}', "not a record of this grader"),
         (b'{"schema": "grader/result/v1"}', "no whole grader/result/v1: exercise"),
         (line(ADA).replace('"ada"', '" "').encode(), "it names no student"),
         (signed(ADA).encode(), "name the public key"),
@@ -134,7 +134,7 @@ def test_a_line_that_was_cut_off_costs_no_other_line():
 
 def test_what_is_no_file_is_named():
     os.mkfifo("pipe.json")
-    assert read("pipe.json").problems == ("pipe.json: it is no plain file",)
+    assert read("pipe.json").problems == ("pipe.json: it is not a plain file",)
     with pytest.raises(UsageError, match=r"There is no file or folder nowhere\.json\."):
         read("nowhere.json")
 
@@ -644,7 +644,7 @@ def test_no_folder_is_made_of_a_mistyped_path(
         (["canvas", "class.jsonl", "--gradebook", "x.csv"], "x.csv cannot be read"),
         (["csv-wide", "class.jsonl", "--trust", "x.pem"], "x.pem cannot be read"),
         (["gradescope-zip", "class.jsonl"], "packs one released course"),
-        (["gradescope-zip", ".", "--out", "x.zip"], ". is no release of a course: it has no"),
+        (["gradescope-zip", ".", "--out", "x.zip"], ". is not a release of a course: it has no"),
         (["xml", "class.jsonl"], "csv-long"),
     ],
 )

@@ -260,6 +260,22 @@ def test_the_folder_of_an_error_is_named(course: Path):
         learners_folder.make(course, Path("a/b"))
 
 
+def test_a_disk_that_is_full_is_named_with_the_folder(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A failed write names no file: "None cannot be written" was all that it said."""
+
+    def fails(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(learners_folder, "staged_files", fails)
+    with pytest.raises(
+        UsageError, match=r"out cannot be written: No space left on device"
+    ) as error:
+        learners_folder.make(course, tmp_path / "out")
+    assert "a disk with free space" in error.value.next_step
+
+
 def test_the_loop_shows_the_installed_solution_to_who_passed(folder: Path):
     """The folder holds none: the loop once said that the course shows no solutions."""
     loop = session.first_loop(folder, "01_double")

@@ -115,7 +115,7 @@ def test_a_record_names_files_of_its_folder_alone(published: pages.Published):
     text = records.to_json(published.record)
     assert records.from_json(text.encode()) == published.record
     for name in ("../fast.py", "fast.sh"):
-        with pytest.raises(ValueError, match="no name of a kernel file"):
+        with pytest.raises(ValueError, match="not the name of a kernel file"):
             records.from_json(text.replace('"fast.py"', json.dumps(name), 1).encode())
 
 

@@ -237,8 +237,8 @@ def test_a_file_of_any_name_is_published_or_named(root, publish, tmp_path, capsy
     (root / "solutions" / "02_row_sum" / "wrong_\u202e.py").write_text("x = 1\n")
     assert publish() == 4
     said = capsys.readouterr().err
-    assert "'03\\nline' is no name of a file that can be published." in said
-    assert "'wrong_\\u202e.py' is no name of a file that can be published." in said
+    assert "'03\\nline' is not the name of a file that can be published." in said
+    assert "'wrong_\\u202e.py' is not the name of a file that can be published." in said
     out = tmp_path / "out"
     assert (out / "01 <i>&#%?" / "kernel.py").is_file()
     index = (out / "index.html").read_text()
@@ -525,7 +525,7 @@ def test_results_come_as_lines_documents_and_attempts(root, tmp_path):
 
 # In the words of the export and of the leaderboard.
 CUT = "it is no whole JSON: it may have been cut off"
-NO_RECORD = "it is no record of this grader: it has no schema"
+NO_RECORD = "it is not a record of this grader: it has no schema"
 
 
 @pytest.mark.parametrize(
@@ -571,7 +571,7 @@ def test_one_bad_line_stops_no_other(root, tmp_path, publish, capsys):
             {"started_at": "2031-01-01T00:00:00Z"},
             "it is dated 2031-01-01T00:00:00Z, which",
         ),
-        ({"started_at": "yesterday"}, "started_at is no time: 'yesterday'"),
+        ({"started_at": "yesterday"}, "started_at is not a time: 'yesterday'"),
         ({"exercise": "\ud800"}, "it is no whole grader/result/v1"),
         ({"points": "7"}, "it is no whole grader/result/v1: points:"),
         ({"duration_s": float("nan")}, "it is no whole grader/result/v1: duration_s:"),
@@ -735,7 +735,7 @@ def test_a_folder_with_other_content_is_refused(root, publish, tmp_path, capsys)
     shutil.rmtree(out)
     out.write_text("a file")
     assert publish() == 2
-    assert "is no folder" in capsys.readouterr().err
+    assert "is not a folder" in capsys.readouterr().err
     assert out.read_text() == "a file"
 
 
@@ -860,10 +860,10 @@ def test_an_edited_folder_is_named_and_not_shown(publish, tmp_path, capsys, file
     ("content", "said"),
     [
         (None, "holds no published solutions: there is no solutions.json."),
-        ("{", "is no record of published solutions that this version reads."),
-        ('{"schema": "grader/solutions/v2"}', "is no record of published solutions"),
-        ("policy", "is no record of published solutions"),
-        ("name", "is no record of published solutions"),
+        ("{", "is not a record of published solutions that this version reads."),
+        ('{"schema": "grader/solutions/v2"}', "is not a record of published solutions"),
+        ("policy", "is not a record of published solutions"),
+        ("name", "is not a record of published solutions"),
     ],
 )
 def test_a_folder_of_something_else(publish, tmp_path, capsys, content, said):

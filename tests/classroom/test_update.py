@@ -310,7 +310,7 @@ def test_a_release_of_another_course_is_refused(student: Path, root: Path, tmp_p
 
 
 def test_a_folder_that_is_no_release_is_refused(student: Path, root: Path, tmp_path: Path):
-    assert "is no release of a course: it has no release.json" in refused(student, root)
+    assert "is not a release of a course: it has no release.json" in refused(student, root)
     assert "nor a repository that git clones" in refused(student, tmp_path / "nowhere")
     assert "nor a repository that git clones" in refused(student, "--upload-pack=touch hacked")
     assert not Path("hacked").exists()
@@ -328,7 +328,7 @@ def test_what_git_said_comes_after_what_to_do(student: Path, tmp_path: Path):
 
 def test_a_repository_that_no_release_made_is_refused(student: Path, newer: Path):
     (student / "release.json").unlink()
-    assert f"{student} is no release of a course" in refused(student, newer)
+    assert f"{student} is not a release of a course" in refused(student, newer)
 
 
 @pytest.mark.parametrize("place", [f"{DOUBLE}/spec.py", f"{DOUBLE}/kernel.py", "README.md"])
@@ -364,7 +364,7 @@ def test_what_lies_in_the_way_is_named(
 
 def test_a_manifest_that_leads_out_of_the_repository_is_refused(student: Path, newer: Path):
     replace(newer / "release.json", '"README.md"', '"../README.md"')
-    assert "'../README.md' is no path of a released file" in refused(student, newer)
+    assert "'../README.md' is not the path of a released file" in refused(student, newer)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

@@ -278,7 +278,7 @@ def test_the_trusted_run_signs_what_it_finds(student: Path, bin_folder: Path, tm
     environ = {"GRADER_SIGNING_KEY": pem.decode(), "STUDENT": "ada; touch x", "SUBMITTED_AT": ""}
     done = run_workflow(CLASSROOM / "github/grade.yml", work, bin_folder, environ)
     assert done.returncode == 2
-    assert "--student ada; touch x is no login" in done.stdout
+    assert "--student ada; touch x is not a login" in done.stdout
     environ["STUDENT"] = "ada@uni.example"
     done = run_workflow(CLASSROOM / "github/grade.yml", work, bin_folder, environ)
     # 3 where a wall does not hold on this machine; what is signed then says so.

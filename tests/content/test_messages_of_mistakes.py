@@ -34,7 +34,7 @@ MISTAKES = {
     "changes from run to run": "p10_shared/does_not_wait",
     "no grid, Triton": "05_swiglu/called_with_parentheses",
     "no grid, numba": "p01_map/called_without_brackets",
-    "the grid is no tuple": "01_vector_add/grid_without_comma",
+    "the grid is not a tuple": "01_vector_add/grid_without_comma",
     "x_ptr[offsets]": "01_vector_add/indexes_the_pointers",
     "out_ptr[o] = …": "04_online_softmax/stores_with_brackets",
     "math.exp": "03_three_pass_softmax/math_exp",

@@ -105,7 +105,7 @@ def test_what_cannot_be_read_is_a_change(folder: Path):
     ],
 )
 def test_a_path_that_leads_elsewhere_is_refused(path: str):
-    with pytest.raises(ValidationError, match="is no path of a released file"):
+    with pytest.raises(ValidationError, match="is not the path of a released file"):
         ReleasedFile(path=path, sha256="0")
 
 
@@ -119,7 +119,7 @@ def test_other_paths_are_fine(path: str):
     [
         ({"schema": "grader/release/v2"}, "schema: Input should be 'grader/release/v1'"),
         ({"content": "0"}, "`content` is not the digest of its files"),
-        ({"files": [{"path": "../x", "sha256": "0"}]}, "'../x' is no path of a released file"),
+        ({"files": [{"path": "../x", "sha256": "0"}]}, "'../x' is not the path of a released file"),
         ({"version": 1}, "version: Input should be a valid string"),
     ],
 )
@@ -141,7 +141,7 @@ def test_two_files_of_one_path_are_refused():
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (None, "is no release of a course: it has no release.json"),
+        (None, "is not a release of a course: it has no release.json"),
         (b"{", "is no grader/release/v1: Invalid JSON"),
         (b"\xff\xfe", "is no grader/release/v1: Invalid JSON"),
         (b"[" * 100_000, "is no grader/release/v1: Invalid JSON"),

@@ -32,6 +32,18 @@ def test_a_policy_of_no_known_form_is_refused(text: str):
         Policy.parse(text)
 
 
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As root can read any file, reading fails here as a disk does."""
+
+    def fails(*_: object, **__: object) -> str:
+        raise OSError(5, "Input/output error")
+
+    (tmp_path / settings.FILE).write_text('name = "a"\n')
+    monkeypatch.setattr(Path, "read_text", fails)
+    with pytest.raises(UsageError, match=r"course\.toml cannot be used: .*Input/output error"):
+        settings.read(tmp_path)
+
+
 def test_a_course_without_the_file_shows_no_solutions(tmp_path: Path):
     folder = tmp_path / "my course"
     folder.mkdir()
@@ -50,7 +62,7 @@ def test_the_course_of_this_repository_says_what_it_is():
         ('title = "A course"', "name is missing"),
         ('name = "a b"', "name may hold letters"),
         ('name = "a"\nversion = "../1"', "version may hold letters"),
-        ('name = "a"\nversion = 20', "version is no text: write it in quotes"),
+        ('name = "a"\nversion = 20', "version is not text: write it in quotes"),
         ('name = "a"\nversion = ""', "version is empty: write it, or leave out the line"),
         ('name = "a"\nsolution = "now"', "solution is not one of name, title, version, solutions"),
         ('name = "a"\nsolutions = "soon"', "'soon' is not one of now"),

@@ -204,7 +204,7 @@ def test_nonsense_is_refused_and_the_next_check_has_a_new_judge(
         patched.setattr(judge_process.sys, "executable", str(program))
         patched.setattr(subprocess, "Popen", warm.COLD)
         judge.close()
-        with pytest.raises(GraderError, match="a line that is no answer"):
+        with pytest.raises(GraderError, match="a line that is not an answer"):
             graded(request("p01_map"), judge)
     assert str(graded(request("p01_map"), judge).status) == "pass"
 

@@ -176,7 +176,7 @@ def test_every_grader_command_on_a_page_exists(page: Path):
         if words[0].startswith("-"):
             continue
         named = words[0] if words[0] in known else " ".join(words[:2])
-        assert named in known, f"grader {named} is no command"
+        assert named in known, f"grader {named} is not a command"
         options = {name for param in known[named].params for name in param.opts} | {"--help"}
         unknown = {word for word in words if word.startswith("--")} - options
         assert not unknown, f"grader {named} has no {unknown}"

@@ -51,7 +51,7 @@ def test_an_output_of_a_shape_of_its_own_is_not_said_to_have_another_one_s():
 
 
 def test_bytes_are_those_of_an_element_where_a_case_has_a_degree_besides():
-    """Elements times degree is no number of elements: the product once divided the bytes."""
+    """Elements times degree is not a number of elements: the product once divided the bytes."""
     polynomial = catalog.find(COURSES.parents[1], "19_roofline")
     words = " ".join(contract.contract(polynomial, 80).plain.split())
     assert "for 16,384 × 4 in float32: 8.00 per element" in words

@@ -614,7 +614,7 @@ def test_blackboard_gets_no_zero_for_a_fault_of_ours():
 
 @pytest.mark.parametrize("book", ["", "a,b\n1,2\n", "Last Name,User\nx,y\n"])
 def test_what_blackboard_did_not_download_is_refused(book: str):
-    with pytest.raises(UsageError, match="no file that Blackboard downloaded"):
+    with pytest.raises(UsageError, match="not a file that Blackboard downloaded"):
         blackboard.fill(book, reported.a_class())
 
 

@@ -1148,7 +1148,7 @@ def test_device_arrays_that_are_no_arguments_are_not_simulated_in_kernels(made, 
 @pytest.mark.parametrize(
     ("kernel", "why"),
     [
-        (writing, "an array that is no argument of the kernel cannot be changed"),
+        (writing, "an array that is not an argument of the kernel cannot be changed"),
         (from_a_list, "held is a list, which a kernel cannot take from outside"),
     ],
 )

@@ -123,7 +123,7 @@ REFUSED = {
         "a tuple, or an array as an argument",
     ),
     writes_a_table_of_the_file: (
-        "an array that is no argument of the kernel cannot be changed",
+        "an array that is not an argument of the kernel cannot be changed",
         "as an argument",
     ),
     imports: ("no compiler for a GPU takes `import` in a kernel", "a part of Python"),

@@ -150,7 +150,7 @@ def test_whole_numbers_stay_as_they_are_and_some_come_late():
 
 
 def test_infinite_elements_make_nothing_that_is_none():
-    """exp(-inf) is 0, and legal; but a step from -inf to -inf is no number."""
+    """exp(-inf) is 0, and legal; but a step from -inf to -inf is not a number."""
     values = drawn((40, 100))
     values[:20], values[20:, ::2] = -torch.inf, torch.inf
     late = withhold(values, torch.default_generator)

@@ -18,7 +18,7 @@ def narrow_offsets(source: Source) -> Iterator[Match]:
 
 
 class _Widths:
-    """The values of a kernel that are program numbers in 32 bits."""
+    """The names in a kernel that have 64 bits, and those computed from 32-bit program numbers."""
 
     def __init__(self, kernel: Blocks) -> None:
         self.kernel = kernel
@@ -30,7 +30,7 @@ class _Widths:
         self.narrow = spread(kernel.values, self._is_narrow)
 
     def overflowing(self) -> Iterator[Match]:
-        """Yield each product, in an address, of a program number and a run-time number."""
+        """Yield each address's 32-bit product of a program number and an unannotated argument."""
         accesses = [*self.kernel.loads, *self.kernel.stores]
         addresses = [call.args[0] for call in accesses]
         needed, waiting = set[str](), list(addresses)

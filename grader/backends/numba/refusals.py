@@ -58,7 +58,7 @@ def _no_implementation(function: str, called: str, rest: str) -> str:
             return f"{whole} cannot be indexed with {index}{because}"
         case "setitem", [whole, index, value]:
             if whole.startswith("readonly"):
-                return "an array that is no argument of the kernel cannot be changed"
+                return "an array that is not an argument of the kernel cannot be changed"
             if reason:
                 return f"{whole} cannot be indexed with {index}{because}"
             return f"{value} cannot be stored in an element of {whole}"

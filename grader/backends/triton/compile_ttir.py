@@ -60,7 +60,7 @@ def _is_installed(tool: str) -> bool:
 
 
 def check(text: str) -> None:
-    """Raise Refused for a text with operations that could name code of its own."""
+    """Raise Refused unless a text is TTIR as Triton prints it, and links no foreign code."""
     try:
         module = parse(text)
     except Malformed as error:
@@ -78,7 +78,9 @@ def _check_operation(operation: Operation) -> None:
         if library not in ("", "libdevice") or path or not str(symbol).startswith("__nv_"):
             raise Refused(f"{symbol} of another library than libdevice", _line(operation))
     if operation.name.partition(".")[0] not in DIALECTS and operation.name not in OPERATIONS:
-        raise Refused(f"{operation.name} is no operation of Triton's language", _line(operation))
+        raise Refused(
+            f"{operation.name} is not an operation of Triton's language", _line(operation)
+        )
 
 
 def _check_assembly(operation: Operation) -> None:

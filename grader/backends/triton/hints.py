@@ -363,7 +363,7 @@ LAUNCH: dict[str, str | Advice] = {
     ),
     "'tuple' object cannot be interpreted as an integer": Advice(
         "grid_not_tuple",
-        "A grid is one tuple of numbers: kernel[(programs,)](...), where programs is no tuple.",
+        "A grid is one tuple of numbers: kernel[(programs,)](...), where programs is not a tuple.",
     ),
     "'NoneType' object cannot be interpreted as an integer": Advice(
         "grid_not_tuple", "A grid counts programs, and None counts none: is a `return` missing?"

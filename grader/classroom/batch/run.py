@@ -235,8 +235,8 @@ class Batch:
                 return probes
             if time.monotonic() > deadline:
                 raise CannotGrade(
-                    f"No worker came within {ARRIVAL_S / 60:.0f} min.",
-                    "See what the cluster says of its jobs, and run the command again.",
+                    f"No worker that may grade came within {ARRIVAL_S / 60:.0f} min.",
+                    "Read the refusals above and the cluster's queue, and run the command again.",
                 )
             self.crew.ended(LOOK_S)
 

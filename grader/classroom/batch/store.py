@@ -81,7 +81,7 @@ class Store:
         if not self.folder.exists():
             return
         if not self.folder.is_dir():
-            raise UsageError(f"{self.folder} is no folder.", "Name a folder for the results.")
+            raise UsageError(f"{self.folder} is not a folder.", "Name a folder for the results.")
         before = self.earlier()
         if before is None:
             names = {one.name for one in self.folder.iterdir()} - _OWN

@@ -41,7 +41,7 @@ def require_replaceable(out: Path) -> None:
     if not os.path.lexists(out):
         return
     if out.is_symlink() or not out.is_dir():
-        raise UsageError(f"{out} is no folder.", "Name a folder for the board with --out.")
+        raise UsageError(f"{out} is not a folder.", "Name a folder for the board with --out.")
     there = {path.relative_to(out).as_posix() for path in out.rglob("*") if not path.is_dir()}
     listed = out / LIST
     known = set(listed.read_text(encoding="utf-8").split("\n")) if listed.is_file() else set()
@@ -65,7 +65,7 @@ def write(out: Path, files: Mapping[str, str]) -> None:
     except OSError as error:
         raise UsageError(
             f"The board cannot be written to {out}: {error.strerror}.",
-            "Name a folder in one that exists and where you may write.",
+            "Name a place in a folder that exists, where you may write.",
         ) from None
 
 

@@ -128,4 +128,4 @@ def _oddities(raw: str, login: str, named: Mapping[str, str]) -> Iterator[str]:
     if "/" in login or login in (".", ".."):
         yield f"the login {shown} cannot name a file"
     if (due := named.get("due", "")) and not time_key(due):
-        yield f"the extension of {shown}, {quoted(due)}, is no time in ISO 8601, and is ignored"
+        yield f"the extension of {shown}, {quoted(due)}, is not a time in ISO 8601, and is ignored"

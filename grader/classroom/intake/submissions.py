@@ -134,7 +134,7 @@ def _times(path: Path, problems: list[str]) -> dict[str, str]:
     for row in table.rows:
         time = row.cells.get(when, "").strip()
         if not time_key(time):
-            problems.append(f"{TIMES}, line {row.line:,}: {quoted(time)} is no time in ISO 8601")
+            problems.append(f"{TIMES}, line {row.line:,}: {quoted(time)} is not a time in ISO 8601")
             continue
         times[login_of(row.cells.get(whose, ""))] = time_key(time)
     return times

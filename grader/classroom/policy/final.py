@@ -108,7 +108,7 @@ def _all_cells(row: ClassRow, exercises: Sequence[str]) -> Iterator[Cell]:
 
 def _notes(row: ClassRow, settings: GradingSettings) -> Iterator[str]:
     if row.due and extension(row.due) is None:
-        yield f"the extension {quoted(row.due)} is no time: it was ignored"
+        yield f"the extension {quoted(row.due)} is not a time: it was ignored"
     dated = settings.deadline or settings.deadlines
     handed_in = row.standing not in ("missing", "unreadable")
     if dated and handed_in and not time_key(row.submitted_at):

@@ -117,7 +117,7 @@ def _points(text: str) -> tuple[Fraction | None, Fraction]:
     # A spreadsheet keeps a sign only behind an apostrophe.
     found = _POINTS.fullmatch(text.removeprefix("'").replace(" ", ""))
     if found is None:
-        raise ValueError(f"{quoted(text)} is no number of points, such as 7, +2 or -1.5")
+        raise ValueError(f"{quoted(text)} is not a number of points, such as 7, +2 or -1.5")
     number = Fraction(found[2].replace(",", "."))
     if not found[1]:
         return number, Fraction(0)

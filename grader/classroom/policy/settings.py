@@ -45,7 +45,10 @@ class Late:
 
 @dataclass(frozen=True)
 class Group:
-    """Exercises that make one share of the total; of `best`, only so many count, all alike."""
+    """Exercises that share one weight of the total.
+
+    With `best`, only so many count: those with the largest shares, all with the same weight.
+    """
 
     name: str
     exercises: tuple[str, ...]
@@ -154,7 +157,7 @@ def _groups(
 def _subtable(entries: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = entries.get(name, {})
     if not isinstance(found, dict):
-        raise ValueError(f"{name} is no table: write [{TABLE}.{name}], and its entries below")
+        raise ValueError(f"{name} is not a table: write [{TABLE}.{name}], and its entries below")
     return found
 
 
@@ -175,7 +178,7 @@ def _time(value: Any, name: str) -> datetime:
     except ValueError:
         time = None
     if not isinstance(time, datetime) or time.tzinfo is None:
-        raise ValueError(f"{name} is no time with a zone, such as 2026-11-20T23:59:00+01:00")
+        raise ValueError(f"{name} is not a time with a zone, such as 2026-11-20T23:59:00+01:00")
     return time
 
 

@@ -106,7 +106,7 @@ def started(result: Result) -> datetime:
     try:
         return utc(result.started_at)
     except ValueError:
-        raise Unusable(f"started_at is no time: {result.started_at[:80]!r}") from None
+        raise Unusable(f"started_at is not a time: {result.started_at[:80]!r}") from None
 
 
 def choose(exercise: str, sha256: str, timed: bool, results: Sequence[Result]) -> Evidence:

@@ -52,7 +52,7 @@ def require_free(out: Path, course: str) -> None:
     if not os.path.lexists(out):
         return
     if not out.is_dir():
-        raise UsageError(f"{out} is no folder.", "Give --out another name.")
+        raise UsageError(f"{out} is not a folder.", "Give --out another name.")
     if not any(out.iterdir()):
         return
     elsewhere = "Give --out a folder that is empty or not there, or empty this one yourself."
@@ -88,7 +88,7 @@ def read(folder: Path) -> Solutions:
         ) from None
     except ValidationError:
         raise UsageError(
-            f"{path} is no record of published solutions that this version reads.",
+            f"{path} is not a record of published solutions that this version reads.",
             "Copy the folder again, or update kernel-grader.",
         ) from None
 

@@ -29,7 +29,7 @@ class FurtherSolution(Record):
     @classmethod
     def _a_file_of_the_folder(cls, name: str) -> str:
         if "/" in name or not name.endswith(".py"):
-            raise ValueError(f"{name!r} is no name of a kernel file")
+            raise ValueError(f"{name!r} is not the name of a kernel file")
         return name
 
 
@@ -46,7 +46,7 @@ class PublishedSolution(Record):
     @classmethod
     def _a_folder_in_this_one(cls, name: str) -> str:
         if name in ("", ".", "..") or "/" in name:
-            raise ValueError(f"{name!r} is no name of a folder")
+            raise ValueError(f"{name!r} is not the name of a folder")
         return name
 
 

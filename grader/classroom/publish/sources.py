@@ -54,4 +54,4 @@ def as_markdown(docstring: str) -> str:
 def require_name(path: Path) -> None:
     """Raise BrokenExercise for a name that no page can show, such as one with a line break."""
     if not path.name.isprintable():
-        raise BrokenExercise(f"{path.name!r} is no name of a file that can be published.")
+        raise BrokenExercise(f"{path.name!r} is not the name of a file that can be published.")

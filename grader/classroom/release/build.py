@@ -66,7 +66,7 @@ def build(order: Order, out: Path) -> Release:
     except OSError as error:
         raise UsageError(
             f"The release cannot be written to {out}: {error.strerror}.",
-            "Name a folder in one where you may write, on a disk with some free megabytes.",
+            "Name a place where you may write, on a disk with some free megabytes.",
         ) from None
     return Release(made, tuple(released.notes), secret.solutions)
 

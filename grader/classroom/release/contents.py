@@ -75,7 +75,8 @@ def _take_exercise(contents: Contents, root: Path, exercise: Exercise) -> None:
     if not re.fullmatch(r"\w[\w.-]*", exercise.name):
         raise BrokenExercise(
             f"The exercise {exercise.name!r} cannot be released under this name.",
-            "Call its folder with letters, digits, '.', '_' and '-' alone.",
+            "Rename its folder: begin with a letter, a digit or '_', then add only these, '.' "
+            "and '-'.",
         )
     for folder in (exercise.folder, exercise.folder.parent):
         _refuse_link(folder)

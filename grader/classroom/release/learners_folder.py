@@ -62,8 +62,8 @@ def make(root: Path, out: Path) -> Made:
             pass
     except OSError as error:
         raise UsageError(
-            f"{error.filename} cannot be written: {error.strerror}.",
-            "Name a folder in one where you may write: `grader init FOLDER`.",
+            f"{out} cannot be written: {error.strerror}.",
+            "Name a place where you may write, on a disk with free space: `grader init FOLDER`.",
         ) from None
     return Made(made, tuple(catalog.exercises(out)), repository.begin(out))
 

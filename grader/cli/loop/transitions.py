@@ -64,10 +64,13 @@ def turned(loop: Loop, exercise: Exercise) -> Change:
 
 
 def looked(loop: Loop, digest: str | None) -> Change:
-    """Grade the current file if its content is another than was graded last; None: no file."""
+    """Grade the current file if its content has changed since it was last graded.
+
+    A digest of None means that the file cannot be read: the answer says so.
+    """
     if digest is None:
         missing = Answer(
-            error=f"{loop.exercise.file} of {loop.current} does not exist.",
+            error=f"{loop.exercise.file} of {loop.current} does not exist, or cannot be read.",
             advice="save it, or press x to write the stub again",
         )
         loop = replace(loop, answers={**loop.answers, loop.current: missing})
@@ -78,7 +81,7 @@ def looked(loop: Loop, digest: str | None) -> Change:
     loop, deeds = _begin(loop, loop.current, Why.SAVED)
     if loop.view is View.DIFF:
         return loop, [*deeds, Open(View.DIFF)]
-    # A lesson stays, for one reads on where one was; what else is in view hides the answer.
+    # A lesson stays open, and the reader keeps the place; any other page would hide the report.
     return loop if loop.view is View.LESSON else replace(loop, view=View.REPORT, page=None), deeds
 
 

@@ -30,7 +30,7 @@ def _are_sizes(one: str, other: str) -> bool:
 
 
 def _of_programs(kernel: ast.FunctionDef) -> Iterator[tuple[str, str, int, str]]:
-    """Yield what a program number is multiplied by, where only lanes are added to the product.
+    """Yield the factor of each `program number * factor + lanes` in a kernel.
 
     Each comes with the number of lanes, the line and a name for the message.
     """

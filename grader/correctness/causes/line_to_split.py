@@ -11,9 +11,9 @@ from grader.correctness.source import calls, root_of, statement_at
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Explain a race of one line by the other element that it reads: `s[t] += s[t - by]`.
+    """Explain a race of a line with itself: it reads another thread's element, `s[t] += s[t - by]`.
 
-    In a loop without a barrier, a barrier between its turns may be all that is missing.
+    Return None inside a loop without a barrier: there, a barrier between turns may be enough.
     """
     frames, before = evidence.failure.frames, BEFORE.search(evidence.failure.message)
     if not frames or before is None or int(before[1]) != frames[-1].line:

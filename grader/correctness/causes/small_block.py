@@ -14,7 +14,7 @@ PROGRAMS = re.compile(r"\d programs? in all")
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Explain by a kernel that numbers its elements with program_id, and makes no block of them."""
+    """Explain too many programs: each takes one element, or the block does not divide the grid."""
     if not PROGRAMS.search(evidence.failure.message):
         return None
     for kernel in evidence.text.kernels:

@@ -78,7 +78,7 @@ def _returned(evidence: Evidence) -> Explanation | None:
                 out = evidence.bad[0]
                 return Explanation(
                     f"{evidence.quoted(node.lineno)} returns a value that nobody gets, and no "
-                    f"kernel stores to {out}: the result belongs into {out}, whose memory the "
+                    f"kernel stores to {out}: the result belongs in {out}, whose memory the "
                     "function receives.",
                     node.lineno,
                 )

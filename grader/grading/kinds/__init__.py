@@ -18,7 +18,7 @@ def kind_of(spec: BaseSpec) -> Kind:
         close = difflib.get_close_matches(spec.kind, known, n=2, cutoff=0.4)
         raise BrokenExercise(
             f"{spec.title!r} is an exercise of the kind {spec.kind!r}, which does not exist.",
-            f"Did you mean {' or '.join(close)}?" if close else f"There is {', '.join(known)}.",
+            f"Did you mean {' or '.join(close)}?" if close else f"Use one of {', '.join(known)}.",
         )
     kind = known[spec.kind]
     if not isinstance(spec, kind.spec):

@@ -42,7 +42,8 @@ def fill(gradebook: str, graded: Graded, total: str = "") -> Filled:
     head = rows[0] if rows else []
     if _USER not in head:
         raise UsageError(
-            f"The gradebook is no file that Blackboard downloaded: its first row has no `{_USER}`.",
+            "The gradebook is not a file that Blackboard downloaded: its first row has no "
+            f"`{_USER}`.",
             "In Blackboard choose Work Offline, Download, Full Grade Center, and give that file.",
         )
     columns = [column for header in head if (column := _column(header))]

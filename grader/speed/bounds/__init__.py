@@ -23,7 +23,7 @@ def find_bound(name: str) -> Bound:
         close = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
         raise BrokenExercise(
             f"There is no bound {name!r} to hold a speed against.",
-            f"Did you mean {' or '.join(close)}?" if close else f"There is {', '.join(known)}.",
+            f"Did you mean {' or '.join(close)}?" if close else f"Use one of {', '.join(known)}.",
         )
     return known[name]
 

@@ -80,7 +80,7 @@ def test_a_grid_without_programs_starts_nothing():
         ({}, {"num_ctas": 2}, (), "in clusters"),
         ({}, {"launch_cooperative_grid": True}, (), "together"),
         ({}, {"global_scratch_size": 64}, (), "scratch from Triton's launcher"),
-        ({"x": "*fp32"}, {}, (1 << 30,), "no tensor's"),
+        ({"x": "*fp32"}, {}, (1 << 30,), "not a tensor's"),
         ({"x": "tensordesc<fp32[64]>"}, {}, (None,), "passes a tensordesc<fp32[64]>"),
         ({"x": "i32", "y": "i32"}, {}, (1,), "ValueError"),
         ({"x": "i32"}, {}, ("one",), "TypeError"),

@@ -196,8 +196,8 @@ UNUSABLE = pytest.mark.parametrize(
         (lambda: "{", "it is no whole JSON: it may have been cut off"),
         (lambda: b"\xff\xfe{}", "it is no whole JSON: it may have been cut off"),
         (lambda: "[" * 100_000, "it is no whole JSON: it may have been cut off"),
-        (lambda: "[]", "it is no record of this grader: it has no schema"),
-        (lambda: '{"schema": 7}', "it is no record of this grader: it has no schema"),
+        (lambda: "[]", "it is not a record of this grader: it has no schema"),
+        (lambda: '{"schema": 7}', "it is not a record of this grader: it has no schema"),
         (lambda: results.result_json(timed()), "it is a bare result, which says nothing of whose"),
         (lambda: results.result_json(timed(), indent=2), "it is a bare result"),
         (
@@ -384,7 +384,7 @@ def test_links_and_pipes_are_named_and_not_read(tmp_path: Path):
     assert not collected.entries
     assert sorted(problem.reason for problem in collected.problems) == [
         "it is a link, and links are not followed",
-        "it is no plain file",
+        "it is not a plain file",
     ]
 
 

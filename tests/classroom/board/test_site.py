@@ -464,7 +464,7 @@ def test_what_only_looks_like_a_board_is_refused(tmp_path: Path):
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(tmp_path)
     for name in ("file", "link"):
-        with pytest.raises(UsageError, match="is no folder"):
+        with pytest.raises(UsageError, match="is not a folder"):
             publish.require_replaceable(tmp_path / name)
 
 

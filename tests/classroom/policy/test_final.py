@@ -208,7 +208,7 @@ def test_nothing_is_deducted_where_no_time_is_known_and_the_row_says_so():
     (one,) = final(run(row("ada", cell(points=10), submitted_at="", due="soon")), TEN_A_DAY)
     assert one.cells[0].final == 10
     assert one.notes == (
-        "the extension soon is no time: it was ignored",
+        "the extension soon is not a time: it was ignored",
         "no time of submission is known: nothing was deducted for being late",
     )
 

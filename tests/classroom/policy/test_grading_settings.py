@@ -76,11 +76,11 @@ def test_without_the_table_all_points_are_added(tmp_path: Path):
     ("lines", "fault"),
     [
         ("due = 1", "'due' of grades is not one of deadline"),
-        ("deadline = 2026-11-20", "deadline is no time with a zone"),
-        ('deadline = "2026-11-20T10:00:00"', "deadline is no time with a zone"),
-        ("deadline = 7", "deadline is no time with a zone"),
+        ("deadline = 2026-11-20", "deadline is not a time with a zone"),
+        ('deadline = "2026-11-20T10:00:00"', "deadline is not a time with a zone"),
+        ("deadline = 7", "deadline is not a time with a zone"),
         ("deadlines = {01_doubel = 2026-11-20T10:00:00Z}", "'01_doubel' of grades.deadlines"),
-        ("late = 10", r"late is no table: write \[grades.late\]"),
+        ("late = 10", r"late is not a table: write \[grades.late\]"),
         ("late = {percents = 10}", "'percents' of grades.late is not one of percent"),
         ("late = {percent = 101}", "percent is a number from 0 to 100"),
         ("late = {percent = true}", "percent is a number from 0 to 100"),
@@ -103,7 +103,7 @@ def test_a_mistake_is_named(tmp_path: Path, lines: str, fault: str):
 
 
 def test_a_value_in_place_of_the_table_is_named(tmp_path: Path):
-    with pytest.raises(UsageError, match=r"grades is no table: write \[grades\]"):
+    with pytest.raises(UsageError, match=r"grades is not a table: write \[grades\]"):
         read(tmp_path, 'name = "small"\ngrades = 5\n')
 
 

@@ -106,7 +106,9 @@ def test_a_run_that_ends_without_a_result_is_no_pass(loop: Loop):
 def test_a_missing_file_is_named(loop: Loop):
     loop, deeds = after(loop, saved(None))
     assert deeds == []
-    assert loop.answers["p01_copy"].error == "kernel.py of p01_copy does not exist."
+    assert (
+        loop.answers["p01_copy"].error == "kernel.py of p01_copy does not exist, or cannot be read."
+    )
 
 
 def test_another_exercise_gives_up_the_run_of_the_one_before(loop: Loop):

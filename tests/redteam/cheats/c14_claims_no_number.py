@@ -1,4 +1,4 @@
-"""Adds right, and claims that its calls took a time that is no number (NaN)."""
+"""Adds right, and claims that its calls took a time that is not a number (NaN)."""
 # attacks: 01_vector_add
 # stopped: load protocol
 

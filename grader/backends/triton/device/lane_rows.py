@@ -43,13 +43,15 @@ class Place:
     itemsize: int
 
     def index(self, address: int) -> list[int]:
-        """Return the index of an element, which lies outside where the address does."""
+        """Return the index of the element at an address; out of bounds, so is the index."""
         rest = (address - self.start) // self.itemsize
         index = [0] * len(self.strides)
         axes = [n for n, extent in enumerate(self.ref.shape) if extent > 1 and self.strides[n]]
         for axis in sorted(axes, key=lambda axis: -self.strides[axis]):
             index[axis], rest = divmod(rest, self.strides[axis])
-        if rest and index:  # past an axis of one element
+        if (
+            rest and index
+        ):  # no axis took the rest: on the first one, the index is out of bounds, too
             index[0] += rest
         return index
 
@@ -157,7 +159,6 @@ def _chosen(acts: list[_Act]) -> list[_Act]:
 
 
 def _most_lanes(active: Sequence[int]) -> int:
-    """Return how many lanes of each act fit into a report."""
     low, high = 1, max(active, default=1)
     while low < high:
         middle = (low + high + 1) // 2

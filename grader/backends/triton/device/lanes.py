@@ -172,7 +172,6 @@ class Lanes:
         return length, len(self._extent)
 
     def _rises(self, axis: int, step: int) -> bool:
-        """Say if the addresses grow by so many bytes along an axis."""
         growing = [term for term in self._terms if term.shape[axis] > 1]
         if not growing:
             return False

@@ -146,8 +146,8 @@ class Memory:
         size = lanes.access.itemsize
         if size > 1 and self._mappings.misaligned(lanes.starts, size):
             raise Misaligned(
-                f"an access of {size} bytes begins at an address that is no multiple of {size}: a "
-                "GPU stops the kernel here",
+                f"an access of {size} bytes begins at an address that is not a multiple of {size}: "
+                "a GPU stops the kernel here",
                 lanes.access.site,
             )
         if self._traffic is not None:

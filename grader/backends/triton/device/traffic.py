@@ -35,7 +35,10 @@ class _Busiest:
 
 
 class Traffic:
-    """The counts of one call, launch after launch. An atomic access is a read and a write."""
+    """Memory accesses of one call: totals over its launches, and the busiest program's counts.
+
+    An atomic access counts as a load and a store. Its bytes and transactions count once.
+    """
 
     def __init__(self, arguments: Iterable[tuple[Span, int]]) -> None:
         """Count for these spans, each with the size of an element in bytes."""
@@ -140,7 +143,7 @@ class Traffic:
 
 
 def _sectors(lanes: Lanes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sectors that each request of a warp touches, and its active lanes."""
+    """Return how many sectors each request of a warp touches, and how many lanes are active."""
     size, block = lanes.access.itemsize, lanes.block
     width = min(WARP, block)
     if lanes.active is None and lanes.run % width == 0:

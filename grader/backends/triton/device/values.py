@@ -74,7 +74,7 @@ def pointee_size(pointer: Type) -> int:
     """Return the bytes of the element behind a pointer, or behind each pointer of a block."""
     pointee = pointer.pointee
     if pointee is None:
-        raise Malformed("an offset is added to what is no pointer")
+        raise Malformed("an offset is added to what is not a pointer")
     if pointee.element not in DTYPES:
         raise NotSimulated(f"the type {pointee.element}")
     return DTYPES[pointee.element].itemsize

@@ -140,13 +140,13 @@ def _device(named: str | int | torch.device) -> torch.device:
 
 
 class Stream:
-    """A stream whose work is done when it was given: each launch waits for its end."""
+    """A stream that is always idle: each launch returns only when it has finished."""
 
     cuda_stream = 0
     device = GPU
 
     def __init__(self, *args: object, **options: object) -> None:
-        """Take whatever torch's takes."""
+        """Accept torch's arguments, and ignore them."""
 
     def wait_stream(self, stream: Stream) -> None:
         """Do nothing: all work is done."""
@@ -167,7 +167,7 @@ class Event:
     """An event of a device without a clock: any two lie 1 ms apart."""
 
     def __init__(self, *args: object, **options: object) -> None:
-        """Take whatever torch's takes."""
+        """Accept torch's arguments, and ignore them."""
 
     def record(self, stream: Stream | None = None) -> None:
         """Do nothing: no time counts."""

@@ -22,7 +22,7 @@ PROT_NONE = 0  # sys/mman.h; Python's mmap has no name for it, and no mprotect
 
 
 class Protected:
-    """Memory of whole pages, of which a tensor's are reached only while it is `opened`."""
+    """Memory that is inaccessible, except for the pages that `opened` unlocks."""
 
     def __init__(self, memory: torch.Tensor) -> None:
         self._memory = range(memory.data_ptr(), memory.data_ptr() + memory.nbytes)
@@ -34,7 +34,8 @@ class Protected:
     def opened(self, given: object) -> Iterator[None]:
         """Open the memory of the tensors in `given` until the outermost such block ends.
 
-        Their pages alone, for Linux walks through all that are in use.
+        Of plain tensors only their pages are unlocked, since mprotect visits every page in use. For
+        any other tensor, all of the memory is.
         """
         for leaf in leaves(given):
             if isinstance(leaf, torch.Tensor) and (pages := self._pages(leaf)):
@@ -50,7 +51,7 @@ class Protected:
 
     def _pages(self, tensor: torch.Tensor) -> range:
         if not _is_plain(tensor):
-            return self._memory  # which parts it has is not seen from here
+            return self._memory  # a subclass hides which memory it uses
         start = tensor.data_ptr()
         if start not in self._memory or not tensor.numel():
             return range(0)

@@ -54,10 +54,9 @@ def compiled(grading: Grading) -> Finding:
 
 
 def _may_have_chosen(grading: Grading) -> bool:
-    """Report whether a tuner may have launched its choice alone, because it chose in another call.
+    """Report whether autotuning may explain a refusal: a worker launches only the form it chose.
 
-    A GPU that refuses this form would have chosen another one. It does not refuse one that merely
-    takes too long to compile.
+    On a GPU that refuses this form the tuner would choose another. A timeout is no refusal.
     """
     every = zip(grading.once(jobs), grading.once(build), strict=True)
     too_long = any(job.required and isinstance(one, TooLong) for job, one in every)

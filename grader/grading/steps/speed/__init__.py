@@ -25,7 +25,7 @@ def speed(grading: Grading) -> Finding:
 
 
 def prepare(grading: Grading) -> None:
-    """Have the reference kernel's worker import while the steps before this one run."""
+    """Start the reference kernel's fork server, so that it imports during earlier steps."""
     if _why_not(grading) is None:
         reference = backends.reference().name
         grading.fork_servers.fork_server(reference, grading.options.device, reference=True)

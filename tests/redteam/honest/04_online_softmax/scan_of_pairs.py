@@ -10,7 +10,7 @@ BLOCK = 256
 @triton.jit
 def merge(max_a, sum_a, max_b, sum_b):
     highest = tl.maximum(max_a, max_b)
-    # A lane past the end has no maximum: the difference of two infinities is no number.
+    # A lane past the end has no maximum: the difference of two infinities is not a number.
     safe = tl.where(highest == float("-inf"), 0.0, highest)
     return highest, sum_a * tl.exp(max_a - safe) + sum_b * tl.exp(max_b - safe)
 

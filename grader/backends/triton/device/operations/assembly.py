@@ -50,13 +50,12 @@ def inline(op: Operation, operands: Operands, run: Run) -> tuple[Tensor, ...]:
     return tuple(found)
 
 
-def _together(dtype: torch.dtype, pack: int) -> int:
-    """Return how many elements share a register."""
+def _sharing_a_register(dtype: torch.dtype, pack: int) -> int:
     return max(1, min(pack, _REGISTER // (8 * dtype.itemsize)))
 
 
 def _registers_of(dtype: torch.dtype, pack: int) -> int:
-    together = _together(dtype, pack)
+    together = _sharing_a_register(dtype, pack)
     if pack % together:
         raise Malformed(f"{pack} elements of {dtype} do not fill registers")
     return pack // together
@@ -64,7 +63,7 @@ def _registers_of(dtype: torch.dtype, pack: int) -> int:
 
 def _packed(value: Tensor, pack: int) -> list[Tensor]:
     """Return the registers that hold a value, each with a lane for every `pack` elements."""
-    together = _together(value.dtype, pack)
+    together = _sharing_a_register(value.dtype, pack)
     count = _registers_of(value.dtype, pack)
     if value.numel() % pack:
         raise Malformed(f"{value.numel()} elements are no multiple of {pack}")
@@ -84,7 +83,7 @@ def _joined(parts: Tensor, width: int) -> Tensor:
 def _unpacked(
     registers: list[Tensor], dtype: torch.dtype, pack: int, shape: tuple[int, ...]
 ) -> Tensor:
-    width, together = 8 * dtype.itemsize, _together(dtype, pack)
+    width, together = 8 * dtype.itemsize, _sharing_a_register(dtype, pack)
     lanes = torch.Size(shape).numel() // pack
     parts = [
         (register >> (width * i)).expand(lanes) for register in registers for i in range(together)

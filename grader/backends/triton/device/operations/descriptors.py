@@ -111,7 +111,7 @@ def _block_places(descriptor: Descriptor, indices: Sequence[Value]) -> list[Tens
     places = []
     for axis, (index, size) in enumerate(zip(indices, sizes, strict=True)):
         if not isinstance(index, Tensor):
-            raise Malformed("an index that is no number")
+            raise Malformed("an index that is not a number")
         first = index.long().view(-1, *[1] * len(sizes))
         after = [1] * (len(sizes) - axis - 1)
         places.append(first + torch.arange(size).view(-1, *after))

@@ -64,13 +64,12 @@ class FunctionForm:
 
 
 def form_of(line: Line) -> Form:
-    form = _gathered(line)
+    form = _by_kind(line)
     _READERS.get(line.name, _plain)(form, line)
     return form
 
 
-def _gathered(line: Line) -> Form:
-    """Sort the items of a line by their kinds."""
+def _by_kind(line: Line) -> Form:
     form = Form(line.name)
     key: Token | None = None  # the word before a sign =
     operands = form.operands
@@ -104,7 +103,7 @@ def _gathered(line: Line) -> Form:
 
 
 def _type(token: Token) -> Type:
-    """Return a type; an elided one, such as `<tensor<8xf32>>`, for which only its place speaks."""
+    """Return a token's type: an elided one, such as `<tensor<8xf32>>`, is a pointer's."""
     return type_of(token if token.type == "TYPE" else f"!tt.ptr{token}")
 
 

@@ -98,7 +98,7 @@ def scalar(text: str, element: str) -> int | float | bool | Dense:
 def _payloads(
     texts: Sequence[str], elements: tuple[int | float | bool, ...], element: str
 ) -> tuple[int, ...] | None:
-    """Return the bits of all elements where one is a NaN given as bits, else None."""
+    """Return the bits of all elements if any of them is NaN, else None. Raises Malformed."""
     if not any(isinstance(each, float) and math.isnan(each) for each in elements):
         return None
     return tuple(
@@ -111,8 +111,8 @@ def _blob(text: str, element: str, count: int) -> Dense:
     try:
         raw = bytes.fromhex(string(text).removeprefix("0x"))
     except ValueError:
-        raise Malformed("a constant that is no hexadecimal text") from None
-    size = _size(element)
+        raise Malformed("a constant that is not a hexadecimal text") from None
+    size = _bytes_of(element)
     if len(raw) not in (size, size * count):
         raise Malformed(f"a constant of {len(raw)} bytes for {count} elements")
     bits = tuple(
@@ -128,8 +128,7 @@ def _is_float(element: str) -> bool:
     return element.startswith(("f", "bf"))
 
 
-def _size(element: str) -> int:
-    """Return the bytes of an element."""
+def _bytes_of(element: str) -> int:
     match = re.fullmatch(r"[a-z]+(\d+)(E\dM\d\w*)?", element)
     if match is None or not 1 <= int(match[1]) <= 64:
         raise Malformed(f"a constant of {element}")
