@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -86,6 +87,19 @@ def test_steps_prepare_once_when_the_first_one_has_passed(
     run(grading, first)
     run(grading, second)
     assert prepared == expected
+
+
+def test_the_end_of_a_check_ends_what_began_beside_it(grading: Grading):
+    """A failed property once waited for the compiler, which ends with the check."""
+    ended = Event()
+
+    def work(_: Grading) -> bool:
+        return ended.wait(timeout=60)
+
+    grading.at_close.callback(ended.set)
+    grading.begin(work)
+    grading.close()
+    assert grading.once(work), "the check waited for it"
 
 
 @pytest.mark.parametrize("name", steps.every())

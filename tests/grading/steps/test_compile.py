@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -238,22 +237,6 @@ def test_a_compiler_without_jobs_ends_with_the_check(
     grading.close()
     assert len(homes) == 1 + known
     assert not any(home.exists() for home in homes)
-
-
-def test_the_end_of_a_check_does_not_wait_for_the_compiler(
-    grading: Grading, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As where a property fails, before which the compiler began."""
-    monkeypatch.setattr(findings, "jobs", lambda _: [Job("float32", KERNEL, 90, True)])
-    in_a_minute = (
-        "import time; time.sleep(60); open('built.jsonl', 'w').write('{\"missing\": \"a\"}')"
-    )
-    slow = [sys.executable, "-c", in_a_minute]
-    monkeypatch.setattr(compiling.commands, "program", lambda *_: slow)
-    STEPS["compile"].prepare(grading)
-    STEPS["compile"].begin(grading)
-    grading.close()
-    assert grading._begun[findings.build].exception() is not None
 
 
 @pytest.mark.parametrize(
