@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 import torch
+from torch import Tensor
 
 from grader import backends
 from grader.correctness import (
@@ -34,18 +35,38 @@ def try_case(grading: Grading, case: Case) -> Failure | None:
     kernel = grading.remote
     inputs = trusted(lambda: kernel.inputs(case), "drawing the inputs", case)
     try:
-        outputs = kernel.run(inputs)
+        found = _compared(grading, case, inputs)
+        if found is not None and _may_be_chance(found[0]):
+            found = _compared(grading, case, inputs) or found
     except KernelFailure as error:
         failure = with_inputs(error.failure, grading, inputs)
         return _with_origin(failure, grading) if failure.kind in AT_AN_ADDRESS else failure
+    if found is None:
+        return None
+    mismatch, numbers = found
+    return _with_origin(failure_from(mismatch, grading.spec.backend, numbers), grading, mismatch)
+
+
+def _compared(
+    grading: Grading, case: Case, inputs: dict[str, Tensor | float]
+) -> tuple[Mismatch, Numbers] | None:
+    """Call the kernel and compare; raises KernelFailure for a call that fails."""
+    kernel = grading.remote
+    outputs = kernel.run(inputs)
     unwritten = kernel.unwritten(outputs)
     expected = trusted(lambda: expect(grading.spec, case, inputs), "the reference", case)
     mismatch = first_mismatch(expected, outputs, unwritten)
     if mismatch is None:
         return None
-    numbers = numbers_of(grading.spec, inputs, expected, outputs, unwritten)
-    failure = failure_from(mismatch, grading.spec.backend, numbers)
-    return _with_origin(failure, grading, mismatch)
+    return mismatch, numbers_of(grading.spec, inputs, expected, outputs, unwritten)
+
+
+def _may_be_chance(mismatch: Mismatch) -> bool:
+    """Say whether the kernel may have written the very bits that the output began with.
+
+    One int8 begins as what a kernel writes in one of 256 calls. Another call begins with others.
+    """
+    return mismatch.kind == "never_written" and not has_unused_nan(mismatch.dtype)
 
 
 def with_inputs(failure: Failure, grading: Grading, inputs: Inputs) -> Failure:

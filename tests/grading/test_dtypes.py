@@ -25,6 +25,7 @@ from grader.model.outcomes import Outcome
 from grader.model.scored import Scored
 from grader.sandbox.arena import CudaArena
 from grader.sandbox.fork_servers import ForkServers
+from grader.sandbox.poison import Poison
 from grader.sandbox.pretender import ANSWERS
 from grader.sandbox.worker_link import WorkerLink, entry_of
 from grader.speed.clock import time_batch
@@ -180,6 +181,31 @@ def test_the_authors_table_lists_what_each_backend_takes():
     for place, backend in enumerate((find("triton"), find("numba"))):
         taken = [(bool(number), name) for number, name, *yes in rows if yes[place] == "yes"]
         assert taken == [(False, d) for d in backend.dtypes] + [(True, s) for s in backend.scalars]
+
+
+def test_a_wrong_number_that_the_output_began_with_was_written(
+    grading_of, monkeypatch: pytest.MonkeyPatch
+):
+    """One int8 begins as what a kernel writes in one of 256 calls: another call decides."""
+    case = Case((1,), "int8", draw="constant", seed=3)
+    grading = grading_of(TRITON, "total = a + b", "total = a - a")
+    unlike = try_case(grading, case)
+    begins = [Poison(0, 2, seed) for seed in range(2_000)]
+    one = torch.empty(1, dtype=torch.int8)
+    by_first = {}
+    for poison in begins:
+        poison.fill(one)
+        by_first.setdefault(int(one), poison)
+    calls = [by_first[0], by_first[77]]
+    monkeypatch.setattr(Poison, "fresh", lambda: calls.pop(0))
+    failure = try_case(grading, case)
+    assert calls == [], "the first call began with the 0 that the kernel writes"
+    assert failure.kind == unlike.kind == "value"
+
+
+def test_an_output_that_no_call_writes_was_never_written(grading_of):
+    grading = grading_of(TRITON, "tl.store(out + at, total, mask=inside)", "pass")
+    assert try_case(grading, Case((1,), "int8", seed=3)).kind == "never_written"
 
 
 @pytest.mark.gpu
