@@ -5,11 +5,12 @@
 In each round every exercise is checked by the command, as a process of its own, and then asked of
 one judge that stays warm, so that both meet the same load of the machine. Each time the warm judge
 gets another file: the solution with one more line at its top. So all of its kernels are compiled
-anew, as after an edit. A row has the medians of all rounds. `within` says whether the warm median
-keeps the limit: 1.0 s for the first puzzle and the first exercise, 2.5 s for p12 and 04, 5 s for
-all others, on 2 cores without a GPU. `memory` holds what judge and workers' parents hold together
-after so many requests; a page that several of them hold counts once. `quick_s` are `grader list`
-and `grader --help` in a course of 60 exercises.
+anew, as after an edit, for the GPU that grades: only the command compiles them for others. A row
+has the medians of all rounds. `within` says whether the warm median keeps the limit: 1.0 s for the
+first puzzle and the first exercise, 2.5 s for p12 and 04, 5 s for all others, on 2 cores without a
+GPU. `memory` holds what judge and workers' parents hold together after so many requests; a page
+that several of them hold counts once. `quick_s` are `grader list` and `grader --help` in a course
+of 60 exercises.
 `load` is os.getloadavg() before and after: figures of a busy machine are too long, and their
 ratios are not. `warm_cpu_s` are the seconds that judge and workers compute for one check: they
 change less with the load.
@@ -130,9 +131,9 @@ def edited(exercise: Exercise, number: int, folder: Path) -> Path:
 
 
 def request(exercise: Exercise, kernel: Path, device: str) -> Request:
-    return Request(
-        Exercise(exercise.folder), kernel, Options(device=device, seed=SEED, picture=True)
-    )
+    """Return what the loop asks for at a save."""
+    options = Options(device=device, seed=SEED, picture=True, elsewhere=False)
+    return Request(Exercise(exercise.folder), kernel, options)
 
 
 def row(

@@ -32,6 +32,7 @@ class Options:
     hardened: bool = False  # grade only behind all walls that are required
     picture: bool = False  # trace the case that fails, where its accesses show why
     targets: tuple[int, ...] = ()  # compute capabilities to compile for, beside the required one
+    elsewhere: bool = True  # compile for them, or for those that are reported without a choice
     debug: bool = False  # print the traceback of a fault of the grader
 
 

@@ -30,6 +30,7 @@ ALL_SET = Options(
     hardened=True,
     picture=True,
     targets=(75, 100),
+    elsewhere=False,
     debug=True,
 )
 ENTRY = Exercise(Path("/course/exercises/01"), "backward")

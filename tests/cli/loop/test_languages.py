@@ -1,4 +1,4 @@
-"""An exercise in several languages: the loop checks the file that was saved last."""
+"""What a loop asks of its judge: of several languages it checks the file that was saved last."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from grader.cli.loop import drawing, session, transitions
 from grader.cli.loop.session import Session
 from grader.cli.loop.state import Run
-from grader.grading import Request
+from grader.grading import Options, Request
 
 ROOT = Path(__file__).parents[3]
 CUDA, TRITON = "kernel_cuda.py", "kernel.py"
@@ -26,6 +26,7 @@ class Opened:
 
     session: Session
     graded: list[str] = field(default_factory=list)
+    asked: list[Options] = field(default_factory=list)
     watched: list[tuple[str, ...]] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
 
@@ -54,6 +55,7 @@ def opened(course: Path) -> Callable[[str], Opened]:
 
         def grade(run: Run, request: Request) -> None:
             made.graded.append(request.kernel.name)
+            made.asked.append(request.options)
 
         judge = SimpleNamespace(start=lambda: None, grade=grade, interrupt=lambda: None)
         watch = SimpleNamespace(
@@ -124,3 +126,12 @@ def test_a_key_turns_to_the_other_file(opened: Callable[[str], Opened]):
     single.session.press("t")
     assert single.session.loop.note == "p01_map has one kernel file, kernel.py."
     assert single.graded == [TRITON]
+
+
+def test_only_a_measurement_compiles_for_other_gpus(opened: Callable[[str], Opened]):
+    """They cost a save of 07 or 15 an eighth of its time."""
+    one = opened("01")
+    one.save(TRITON)
+    one.session.press("b")
+    assert [asked.elsewhere for asked in one.asked] == [False, False, True]
+    assert [asked.require_speed for asked in one.asked] == [False, False, True]

@@ -142,6 +142,8 @@ def test_the_gpu_that_is_there_is_required(
     assert findings.targets(grading) == (90, (75, 100))
     grading.options = Options(targets=(80, 90))
     assert findings.targets(grading) == (90, (80,))
+    grading.options = Options(targets=(80, 90), elsewhere=False)
+    assert findings.targets(grading) == (90, ())
     grading.options = Options(device="cuda")
     monkeypatch.setattr(grading.workers, "_environment", SimpleNamespace(capability="8.9"))
     assert findings.targets(grading) == (89, (75, 100))

@@ -147,6 +147,8 @@ def targets(grading: Grading) -> tuple[int, tuple[int, ...]]:
     capability = grading.workers.environment.capability
     if options.device == "cuda" and capability is not None:
         required = int(capability.replace(".", ""))
+    if not options.elsewhere:
+        return required, ()
     course = settings.read(grading.exercise.root).targets
     others = options.targets or spec.targets or course or REPORTED
     return required, tuple(dict.fromkeys(one for one in others if one != required))
