@@ -116,8 +116,13 @@ class Store:
             ) from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
             os.close(lock)
+            if not isinstance(error, BlockingIOError):  # as on network disks without locks
+                raise UsageError(
+                    f"The folder {self.folder} cannot be locked: {error.strerror}.",
+                    "Name one on another disk: two runs in one folder would lose results.",
+                ) from None
             raise UsageError(
                 f"Another `grader grade` is at work in {self.folder}.",
                 "Wait until it is done, or stop it; then go on with --resume.",

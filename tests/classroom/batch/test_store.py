@@ -131,6 +131,18 @@ def test_two_runs_at_once_are_refused(store: Store, snapshot):
     assert said.replace(str(store.folder), "FOLDER") == snapshot
 
 
+def test_a_disk_without_locks_is_no_other_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot
+):
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(stores.fcntl, "flock", refused)
+    with pytest.raises(UsageError) as raised, Store(tmp_path).open():
+        pass
+    assert text_of(raised.value, tmp_path) == snapshot
+
+
 def test_a_full_disk_ends_the_run_and_leaves_what_was_there(
     store: Store, unit: Unit, monkeypatch: pytest.MonkeyPatch, snapshot
 ):
