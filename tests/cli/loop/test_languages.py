@@ -1,4 +1,4 @@
-"""What a loop asks of its judge: of several languages it checks the file that was saved last."""
+"""The requests of a loop: the file that was saved last, and what is compiled for which GPU."""
 
 from __future__ import annotations
 
