@@ -77,16 +77,19 @@ def count(grading: Grading) -> Counted:
     return count_case(grading, _case(grading))
 
 
-def count_case(grading: Grading, case: Case) -> Counted:
-    """Count one call, in simulation. Raises KernelFailure when the call goes wrong."""
+def count_case(grading: Grading, case: Case, first: Case | None = None) -> Counted:
+    """Count one call, in simulation. Raises KernelFailure when the call goes wrong.
+
+    Where a file may tune itself, a call of the case `first` comes before, or one of `case`.
+    """
     kernel = grading.simulated
     # The first call has other values, for a file could keep its outputs.
-    before = replace(case, seed=random.SystemRandom().getrandbits(31))
+    before = replace(first or case, seed=random.SystemRandom().getrandbits(31))
     cases = (before, case) if backends.find(grading.spec.backend).can.tune else (case,)
-    *first, inputs = (
+    *earlier, inputs = (
         trusted(partial(kernel.inputs, each), "drawing the inputs", each) for each in cases
     )
-    outputs, counts = kernel.count(inputs, *first)
+    outputs, counts = kernel.count(inputs, *earlier)
     unwritten = kernel.unwritten(outputs)
     return Counted(case, inputs, outputs, unwritten, counts.counts, counts.peak, counts.held)
 

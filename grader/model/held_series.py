@@ -72,7 +72,7 @@ def _joined(one: tuple[Point, Point], other: tuple[Point, Point]) -> tuple[Point
 def read_held_series(value: object) -> HeldSeries:
     """Return the series that a worker sent.
 
-    One of another form is missing and raises nothing: it is drawn, and no verdict depends on it.
+    One of another form is missing, and raises nothing: it is drawn, and `peak` decides.
     """
     try:
         return HeldSeries(_points(value))

@@ -45,7 +45,7 @@ from grader.model.messages import Launched
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Step
 from grader.sandbox.arena import HostArena
-from grader.sandbox.executor import Counts, KernelFailure
+from grader.sandbox.executor import KernelFailure
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.worker_link import WorkerLink, entry_of
 from grader.speed import clock, reserved_memory
@@ -291,12 +291,27 @@ def test_less_than_before_is_no_credit(held, monkeypatch: pytest.MonkeyPatch):
     peaks = iter([3 * MIB, MIB])
     count = WorkerLink.count
     monkeypatch.setattr(
-        WorkerLink, "count", lambda self, call: Counts(count(self, call).counts, next(peaks))
+        WorkerLink, "count", lambda self, call: replace(count(self, call), peak=next(peaks))
     )
     assert held(ADD, ADD.solution.read_text()).memory.peak_bytes == 3 * MIB
 
 
-# -- the bytes over one call, which decide nothing
+def test_what_each_call_keeps_counts_although_few_rows_came_before(held):
+    """Two calls keep a third of a vector. The growth of one alone would be within the quarter."""
+    text = """
+import torch
+
+KEPT = []
+
+
+def vector_add(x, y, out):
+    KEPT.append(torch.empty(len(x) // 6))
+    torch.add(x, y, out=out)
+"""
+    assert held(ADD, text).outcome is Outcome.FAIL
+
+
+# -- the bytes over one call
 
 VECTOR = 4 * 5_003  # bytes of an argument of the counted case
 

@@ -7,7 +7,9 @@ and streams, counts only above the fixed allowance. In simulation the worker cou
 allocates on a small case, and on one of twice the rows. Where scratch stops growing at some number
 of rows, such as partial sums of so many programs, the spec names a case beyond it. The judge
 assumes that what grows between them continues to grow, up to arguments of NOMINAL bytes. Growth
-fails where no cap above the small cases can explain it.
+fails where no cap above the small cases can explain it. A call of few rows, which is quickly
+simulated, comes before each counted one. Where a file keeps memory from call to call, the judge
+counts once more, after calls of as many rows.
 """
 
 from __future__ import annotations
@@ -52,23 +54,37 @@ from grader.speed import (
 # can run at once: as much as the worker says, and at most this.
 MOST_STACK = 16 << 10
 
+FEW = 16  # rows of the call before a counted one
+
 
 def memory(grading: Grading) -> Finding:
     """Compare what one call allocates with the exercise's budget.
 
     Raises KernelFailure when the call goes wrong, such as by needing more than the card has.
     """
-    return _simulated(grading) if grading.options.device == "cpu" else _measured(grading)
+    if grading.options.device != "cpu":
+        return _measured(grading)
+    found = _simulated(grading, few=True)
+    if found.memory is not None and _keeps(found.memory):
+        return _simulated(grading, few=False)
+    return found
 
 
-def _simulated(grading: Grading) -> Finding:
+def _keeps(found: Memory) -> bool:
+    """Report whether the file held memory as the counted call began, or may have."""
+    points = () if found.over_call is None else found.over_call.kernel
+    return not points or points[0][1] > 0
+
+
+def _simulated(grading: Grading, *, few: bool) -> Finding:
+    """Count calls that each come after one of `few` rows, or of as many as they have."""
     spec = grading.spec
-    first = spec.memory_counted and reseeded(spec.memory_counted, grading.options.seed)
-    one = _counted(grading, first) if first else grading.once(counting.count)
+    own = spec.memory_counted and reseeded(spec.memory_counted, grading.options.seed)
+    one = _counted(grading, own, few=few) if own else grading.once(counting.count)
     if isinstance(one, Finding):
         return one
     rows, *columns = one.case.shape
-    two = _counted(grading, replace(one.case, shape=(2 * rows, *columns)))
+    two = _counted(grading, replace(one.case, shape=(2 * rows, *columns)), few=few)
     if isinstance(two, Finding):
         return two
     growth = (two.peak - one.peak) / rows
@@ -79,9 +95,11 @@ def _simulated(grading: Grading) -> Finding:
     return _finding(nominal, peak, most, beyond, over_call=over_call(grading.spec, one))
 
 
-def _counted(grading: Grading, case: Case) -> counting.Counted | Finding:
+def _counted(grading: Grading, case: Case, *, few: bool) -> counting.Counted | Finding:
+    rows, *columns = case.shape
+    first = replace(case, shape=(min(FEW, rows), *columns)) if few else case
     try:
-        one = counting.count_case(grading, case)
+        one = counting.count_case(grading, case, first)
     except KernelFailure as error:
         raise KernelFailure(with_case(error.failure, grading, case)) from None
     wrong = counting.wrong_answer(grading, one)
