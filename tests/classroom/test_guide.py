@@ -254,6 +254,29 @@ def test_several_gpus_grade_as_many_a_minute_as_was_measured():
     assert vanished["cells"] == {"graded": vanished["kernels"]} == {"graded": 24}
 
 
+def test_a_host_that_grades_less_is_described_beside_the_others():
+    record = json.loads((ROOT / "bench" / "results" / "grade_gpus.json").read_text())
+    four, two, one, wrong = record["one_host_of_h200s"]["runs"]
+    rates = [run["a_minute"] for run in (four, two, one)]
+    words = " ".join(GUIDE.split())
+    on_each = "{:.1f} kernels a minute on four GPUs, {:.1f} on two and {:.1f} on one".format(*rates)
+    assert on_each in words
+    more = [rate / one["a_minute"] for rate in rates[:2]]
+    assert "which is {:.1f} and {:.1f} times as many".format(*more) in words
+    assert [run["exit_code"] for run in (four, two, one)] == [130, 130, 0]
+    every = [list(of_one) for run in (four, two, one) for of_one in run["speeds"].values()]
+    for speeds in every:
+        shares = [speed["share"] for speed in speeds if speed["raised"] == 1]
+        middle = statistics.median(shares)
+        assert all(abs(share / middle - 1) < 0.003 for share in shares)
+    raised = [speed["raised"] for speeds in every for speed in speeds if speed["raised"] > 1.0005]
+    of_all = f"raised {len(raised)} of {sum(map(len, every))} times by more than 0.05 %"
+    assert f"{of_all}, and one of them by {100 * (max(raised) - 1):.1f} %" in words
+    assert wrong["cells"] == {"graded": wrong["kernels"]}
+    graded = f"graded {wrong['kernels']} kernels with wrong outputs in {wrong['grading_s']:.0f} s"
+    assert f"{graded}, {wrong['a_minute']:.0f} a minute" in words
+
+
 def test_a_class_run_s_table_has_each_exercise_whose_parts_were_recorded(costs: ModuleType):
     of_each = {
         "04_online_softmax": {"first": [8.0, 9.0], "second": [5.0, 6.0, 7.25]},
