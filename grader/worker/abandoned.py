@@ -33,7 +33,8 @@ def remove_if_abandoned(home: Path, given: str) -> None:
     except SystemExit:
         abandoned = True
         if child:
-            os.kill(child, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it may just have ended
+                os.kill(child, signal.SIGKILL)
     if abandoned:
         _remove(home)
     os._exit(0)

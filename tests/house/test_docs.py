@@ -459,11 +459,18 @@ def test_thirty_latencies_and_all_their_liars_are_as_the_pages_say():
     assert f"thirty lay {lay}" in bounds
     took = record["bound_repeats"]["durations_s"]
     assert f"took {statistics.median(took):.1f} s, and the slowest {max(took):.1f} s. So no" in page
-    runs = others["bound_repeats"]["spreads"]
-    assert sorted({one["runs"] for one in runs.values()}) == [13, 18]
-    within = [f"within {100 * runs[name]['spread']:.2f} %" for name in sorted(runs)]
-    said = page.partition("had 13 or 18 fresh runs")[2]
-    assert re.findall(r"within [\d.]+ %", said)[:3] == within
+    of = {
+        name: [row["share"] for row in others["bound_repeats"]["rows"] if row["exercise"] == name]
+        for name in ("01_polynomial", "02_rms", "03_product")
+    }
+    assert {len(shares) for shares in of.values()} == {30}
+    polynomial, compiled, product = of.values()
+    apart = [polynomial, compiled, product[:13], product[13:], product]
+    within = [f"within {100 * (max(s) - min(s)) / statistics.median(s):.2f} %" for s in apart]
+    said = page.partition("had thirty fresh runs each")[2]
+    assert re.findall(r"within [\d.]+ %", said)[:5] == within
+    higher = statistics.median(product[13:]) / statistics.median(product[:13]) - 1
+    assert f"second card's share is {100 * higher:.1f} % higher" in said
 
     liars = {row["kernel"]: row for row in record["bound_liars"]["rows"]}
     noisy = sorted(name for name, row in liars.items() if row["caught"])
@@ -475,6 +482,23 @@ def test_thirty_latencies_and_all_their_liars_are_as_the_pages_say():
     together = f"gained a factor of {1 + liars['one_launch_for_all']['gain']:.1f}"
     assert together in said
     assert together in trust.partition("all seven of a latency have run again")[2]
+
+
+def test_other_bounds_and_bandwidths_on_an_h200_are_as_the_page_says():
+    page = " ".join((ROOT / "docs/measuring.md").read_text(encoding="utf-8").split())
+    bounds, events = (
+        json.loads((ROOT / f"bench/results/accuracy_{part}_h200.json").read_text())[part]["rows"]
+        for part in ("bounds", "events")
+    )
+    *off, latency = (100 * row["off"] for row in bounds)
+    three = "{:+.2f}, {:+.2f} and {:+.2f} % off plain events".format(*off)
+    assert f"{three}, and that of a latency {latency:+.1f} %" in page
+    *most, last = sorted(events, key=lambda row: abs(row["off"]))
+    least, highest = (100 * each(row["off"] for row in most) for each in (min, max))
+    said = f"{len(most)} of {len(events)} solutions under bandwidth were {least:.2f} to"
+    number = last["exercise"].partition("_")[0]
+    of_last = f"and {number} was {100 * last['off']:.2f} % off"
+    assert f"{said} {highest:+.2f} % off plain events, {of_last}" in page
 
 
 def test_a_latency_is_as_exact_as_the_pages_say():

@@ -47,6 +47,25 @@ def test_a_killed_judge_leaves_no_folder_and_no_process(home: Path):
     wait_until(lambda: not Path(f"/proc/{started}").exists() or _is_dead(started))
 
 
+# The signal of the judge's death comes when the work has just ended, too.
+AT_ONCE = """
+import os
+wait = os.waitpid
+
+def wait_and_be_told(child, options):
+    wait(child, options)
+    raise SystemExit
+
+os.waitpid = wait_and_be_told
+"""
+
+
+def test_a_folder_is_removed_when_judge_and_work_end_at_once(home: Path):
+    command = [sys.executable, "-c", AT_ONCE + WORK, str(home)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    assert (done.returncode, done.stderr, home.parent.exists()) == (os.EX_OK, b"", False)
+
+
 def _is_dead(pid: int) -> bool:
     """Report whether a process only waits to be reaped, by whatever adopted it."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
