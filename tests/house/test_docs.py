@@ -470,7 +470,7 @@ def test_thirty_latencies_and_all_their_liars_are_as_the_pages_say():
     said = page.partition("had thirty fresh runs each")[2]
     assert re.findall(r"within [\d.]+ %", said)[:5] == within
     higher = statistics.median(product[13:]) / statistics.median(product[:13]) - 1
-    assert f"second card's share is {100 * higher:.1f} % higher" in said
+    assert f"second host's share is {100 * higher:.1f} % higher" in said
 
     liars = {row["kernel"]: row for row in record["bound_liars"]["rows"]}
     noisy = sorted(name for name, row in liars.items() if row["caught"])
