@@ -173,8 +173,9 @@ class Speed(Record):
 class HeldOverCall(Record):
     """Bytes held over one call that was counted in simulation, beside those of torch's own call.
 
-    The page draws it; no verdict depends on it. A point is the number of a change, which is an
-    allocation or a release, and the bytes held after it. Number 0 is the start of the call.
+    The page draws it; where it begins above 0, the judge counts memory once more. A point is the
+    number of a change, which is an allocation or a release, and the bytes held after it. Number 0
+    is the start of the call.
     """
 
     case: str
