@@ -232,10 +232,6 @@ def test_several_gpus_grade_as_many_a_minute_as_was_measured():
 
     pair, single = of(record, 2), of(record, 1)
     assert f"graded {pair['a_minute'] / single['a_minute']:.2f} times as many a minute" in words
-    two = of(record["two_h200s"], 2)
-    assert two["cells"] == {"graded": two["kernels"]}
-    graded = f"Two H200s of another host graded {two['kernels']} kernels"
-    assert f"{graded} in {two['grading_s']:.0f} s, {two['a_minute']:.1f} a minute" in words
     host = record["four_h200s"]
     four, one = of(host, 4), of(host, 1)
     assert four["cells"] == {"graded": 120}
@@ -275,6 +271,24 @@ def test_a_host_that_grades_less_is_described_beside_the_others():
     assert wrong["cells"] == {"graded": wrong["kernels"]}
     graded = f"graded {wrong['kernels']} kernels with wrong outputs in {wrong['grading_s']:.0f} s"
     assert f"{graded}, {wrong['a_minute']:.0f} a minute" in words
+
+
+def test_two_gpus_whose_runs_came_to_their_end_moved_no_share_by_a_hundredth():
+    record = json.loads((ROOT / "bench" / "results" / "grade_gpus.json").read_text())["two_h200s"]
+    two, one, _ = record["runs"]
+    words = " ".join(GUIDE.split())
+    for run in record["runs"]:
+        assert run["exit_code"] == 0
+        assert run["cells"] == {"graded": run["kernels"]}
+    graded = f"graded {two['kernels']} kernels of a class of {two['students']}"
+    assert f"{graded} in {two['grading_s']:.0f} s, {two['a_minute']:.1f} a minute" in words
+    alone = f"graded {one['kernels']} in {one['grading_s']:.0f} s, {one['a_minute']:.1f} a minute"
+    assert f"{alone}: {two['a_minute'] / one['a_minute']:.1f} times as many" in words
+    every = [shares for run in (two, one) for shares in run["speeds"].values()]
+    assert f"Each of the {sum(map(len, every))} shares lay within 1 % of its median" in words
+    for speeds in every:
+        shares = [speed["share"] for speed in speeds]
+        assert all(abs(share / statistics.median(shares) - 1) < 0.01 for share in shares)
 
 
 def test_a_class_run_s_table_has_each_exercise_whose_parts_were_recorded(costs: ModuleType):
