@@ -1,10 +1,11 @@
-"""Print the table of what a class run costs on one GPU, as docs/classroom.md has it.
+"""Print the tables of what a class run costs on GPUs, as docs/classroom.md has them.
 
     python bench/grade_costs.py bench/results/grade_gpus.json
 
-It is of the complete runs on one GPU. Seconds of the two parts of a check are medians; those of an
-exercise are there if the run recorded them. Other kernels are compared beside one that is compared,
-so that a kernel takes less of the GPU than both parts.
+The first is of the complete runs on one GPU. Seconds of the two parts of a check are medians; those
+of an exercise are there if the run recorded them. Other kernels are compared beside one that is
+compared, so that a kernel takes less of the GPU than both parts. The second is of runs on several
+GPUs of one host, beside one of its GPUs.
 """
 
 from __future__ import annotations
@@ -21,6 +22,15 @@ HEAD = (
     "| kernels | outputs compared, s | measured, s | seconds of the GPU a kernel |\n"
     "| --- | --- | --- | --- |\n"
 )
+HOSTS_HEAD = (
+    "| H200s of | GPUs | kernels graded | s | kernels a minute | times one GPU |\n"
+    "| --- | --- | --- | --- | --- | --- |\n"
+)
+HOSTS = {  # the keys of those graded with 8 workers for each GPU
+    "four_h200s": "one host",
+    "one_host_of_h200s": "a second",
+    "two_h200s": "a third",
+}
 KERNELS = {"solution": "solutions", "wrong_output": "wrong outputs"}
 Run = Mapping[str, Any]
 
@@ -44,6 +54,32 @@ def table(record: Mapping[str, Any]) -> str:
     return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
+def hosts_table(record: Mapping[str, Any]) -> str:
+    """Return a row for each run with solutions on each of HOSTS, by its number of GPUs."""
+    rows = [row for key, host in HOSTS.items() for row in _of_host(host, record[key]["runs"])]
+    return HOSTS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _of_host(host: str, every: Sequence[Run]) -> list[tuple[str, ...]]:
+    runs = sorted((run for run in every if run["kernel"] == "solution"), key=_gpus)
+    one = runs[0]["a_minute"]
+    return [
+        (
+            host,
+            f"{_gpus(run)}",
+            f"{run['kernels']} of {sum(run['cells'].values())}",
+            f"{run['grading_s']:.0f}",
+            f"{run['a_minute']:.1f}",
+            f"{run['a_minute'] / one:.1f}",
+        )
+        for run in runs
+    ]
+
+
+def _gpus(run: Run) -> int:
+    return int(run["gpus"])
+
+
 def _whole(run: Run) -> tuple[str, ...]:
     numbers = ", ".join(name[:2] for name in sorted(run["speeds"]))
     what = f"{numbers} together, {run['kernels']} {KERNELS[run['kernel']]}"
@@ -56,7 +92,8 @@ def _median(seconds: Sequence[float]) -> str:
 
 
 def main() -> int:
-    print(table(json.loads(Path(sys.argv[1]).read_bytes())), end="")
+    record = json.loads(Path(sys.argv[1]).read_bytes())
+    print(table(record), hosts_table(record), sep="\n", end="")
     return 0
 
 
