@@ -61,12 +61,13 @@ def hosts_table(record: Mapping[str, Any]) -> str:
 
 
 def _of_host(host: str, every: Sequence[Run]) -> list[tuple[str, ...]]:
-    runs = sorted((run for run in every if run["kernel"] == "solution"), key=_gpus)
+    solutions = (run for run in every if run["kernel"] == "solution")
+    runs = sorted(solutions, key=lambda run: int(run["gpus"]))
     one = runs[0]["a_minute"]
     return [
         (
             host,
-            f"{_gpus(run)}",
+            f"{run['gpus']}",
             f"{run['kernels']} of {sum(run['cells'].values())}",
             f"{run['grading_s']:.0f}",
             f"{run['a_minute']:.1f}",
@@ -74,10 +75,6 @@ def _of_host(host: str, every: Sequence[Run]) -> list[tuple[str, ...]]:
         )
         for run in runs
     ]
-
-
-def _gpus(run: Run) -> int:
-    return int(run["gpus"])
 
 
 def _whole(run: Run) -> tuple[str, ...]:
