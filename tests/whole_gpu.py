@@ -27,7 +27,7 @@ from grader.backends.triton.driver.errors import DeviceError
 from grader.backends.triton.driver.launcher import Line
 from grader.backends.triton.driver.scratch import Scratch
 from grader.model.channel import LONGEST_LAUNCH, Channel
-from grader.model.messages import DeviceReport
+from grader.model.device_report import DeviceReport
 from grader.worker.device_link import SCRATCH, scratch_memory
 from grader.worker.races import runs_backwards
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import os
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,38 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli import graded, options
-from grader.cli.deliver import deliver, file_name, log_message, make_folder
+from grader.cli import exported, graded, options
+from grader.cli.deliver import deliver, log_message
+from grader.cli.exported import FILLED, WITH_TOTAL, Asked, By, Exported, Gap
 from grader.model import UsageError, counted, save_file
 
 if TYPE_CHECKING:
     from grader.classroom.policy.graded_class import GradedClass
     from grader.model import Attempt
-    from grader.reports import Document, Filled
-    from grader.reports.formats.scores import Graded
-
-
-class Exported(StrEnum):
-    """A format of `grader export`."""
-
-    CSV_LONG = "csv-long"
-    CSV_WIDE = "csv-wide"
-    CANVAS = "canvas"
-    MOODLE = "moodle"
-    BLACKBOARD = "blackboard"
-    JUNIT = "junit"
-    GRADESCOPE = "gradescope"
-    RESULT = "result"
-    ATTEMPT = "attempt"
-    GRADESCOPE_ZIP = "gradescope-zip"
-
-
-class By(StrEnum):
-    """The user field that logins are: moodle.Identity, which is imported only when needed."""
-
-    EMAIL = "email"
-    USERNAME = "username"
-    IDNUMBER = "idnumber"
+    from grader.reports import Document
 
 
 class Counting(StrEnum):
@@ -56,7 +30,6 @@ class Counting(StrEnum):
 
 
 _log = graded.log
-UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 # These formats list every attempt; the others take one for each exercise.
 _ALL_ATTEMPTS = (Exported.CSV_LONG, Exported.RESULT, Exported.ATTEMPT)
 
@@ -90,10 +63,6 @@ Named = Annotated[
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="List all that a gradebook leaves out.")]
 
-# The formats with a sum in a column of its own, and of these those that fill a given gradebook.
-_WITH_TOTAL = (Exported.CANVAS, Exported.BLACKBOARD, Exported.MOODLE)
-_FILLED = (Exported.CANVAS, Exported.BLACKBOARD)
-
 
 def export(
     form: Annotated[Exported, typer.Argument(metavar="FORMAT", show_default=False)],
@@ -113,7 +82,7 @@ def export(
     if form is Exported.GRADESCOPE_ZIP:
         _export_zip(files, out)
         return
-    asked = _Asked(form, out, gradebook, by, total)
+    asked = Asked(form, out, gradebook, by, total)
     if (folder := _graded_class(files, manual)) is not None:
         made = _of_class(asked, graded.read(folder, manual, trust, decisions))
     else:
@@ -130,26 +99,6 @@ def export(
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """The order of a command line."""
-
-    form: Exported
-    out: Path | None
-    gradebook: Path | None
-    by: By | None
-    total: str
-
-
-@dataclass(frozen=True)
-class Gap:
-    """Something that a gradebook lacks: its count in words, an example, and a line for each."""
-
-    words: str
-    example: str
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class _Made:
     """The documents, what a gradebook lacks, what cannot be used, and notes."""
 
@@ -160,7 +109,7 @@ class _Made:
 
 
 def _of_attempts(
-    asked: _Asked,
+    asked: Asked,
     files: Sequence[Path],
     keep: Counting,
     trust: Sequence[Path] | None,
@@ -182,31 +131,19 @@ def _of_attempts(
     if not attempts:
         _log_left_out(collected.problems)
         raise _nothing_to_export(signed=bool(trust))
-    documents, gaps = _documents(asked, attempts)
+    documents, gaps = exported.documents(asked, attempts)
     return _Made(documents, gaps, collected.problems, notes)
 
 
-def _documents(
-    asked: _Asked, attempts: Sequence[Attempt]
-) -> tuple[Sequence[Document], Sequence[Gap]]:
-    from grader.reports import Context, Report
-
-    if asked.form in _WITH_TOTAL:
-        return _for_gradebook(asked, attempts)
-    if asked.form is Exported.GRADESCOPE:
-        return _for_gradescope(attempts, asked.out), []
-    return Report(asked.form.value, asked.out).make(attempts, Context()), []
-
-
-def _of_class(asked: _Asked, found: GradedClass) -> _Made:
+def _of_class(asked: Asked, found: GradedClass) -> _Made:
     """Return a class's final grades in gradebooks and tables; else the attempts that count."""
     from grader.reports import Document
     from grader.reports.formats import tables
 
     if not found.rows:
         raise _nothing_to_export(signed=False)
-    if asked.form in _WITH_TOTAL:
-        return _Made(*_for_gradebook(asked, found.rows), found.problems)
+    if asked.form in WITH_TOTAL:
+        return _Made(*exported.for_gradebook(asked, found.rows), found.problems)
     if asked.form is Exported.CSV_WIDE:
         text = tables.final_wide(found.rows)
         return _Made([Document(asked.out, text)], [], found.problems)
@@ -219,7 +156,7 @@ def _of_class(asked: _Asked, found: GradedClass) -> _Made:
     notes = []
     if any(row.deductions for row in found.rows):
         notes = [f"{asked.form} holds the points of the checks, without deductions and changes"]
-    return _Made(*_documents(asked, attempts), found.problems, notes)
+    return _Made(*exported.documents(asked, attempts), found.problems, notes)
 
 
 def _in_short(gaps: Sequence[Gap], problems: Sequence[str]) -> Iterator[str]:
@@ -256,15 +193,15 @@ def _invalidated(attempts: Sequence[Attempt], reasons: Collection[str]) -> Itera
 
 
 def _require_fitting(form: Exported, gradebook: Path | None, total: str, by: By | None) -> None:
-    if form in _FILLED and gradebook is None:
+    if form in FILLED and gradebook is None:
         system = form.value.capitalize()
         raise UsageError(
             f"The format {form} needs the gradebook that it fills.",
             f"Export the gradebook in {system}, and give --gradebook FILE.",
         )
     for option, given, forms in (
-        ("--gradebook", gradebook is not None, _FILLED),
-        ("--total", bool(total), _WITH_TOTAL),
+        ("--gradebook", gradebook is not None, FILLED),
+        ("--total", bool(total), WITH_TOTAL),
         ("--by", by is not None, (Exported.MOODLE,)),
     ):
         if given and form not in forms:
@@ -283,92 +220,6 @@ def _nothing_to_export(signed: bool) -> UsageError:
     expected = "attempts signed with this key" if signed else "results or attempts"
     more = "" if signed else "; for signed ones give --trust PUBLIC.pem, too"
     return UsageError("There is nothing to export.", f"Name files of {expected}{more}.")
-
-
-def _for_gradebook(asked: _Asked, of_class: Graded) -> tuple[Sequence[Document], Sequence[Gap]]:
-    """Return the filled gradebook, or Moodle's file, and the students and exercises that it lacks.
-
-    Raises UsageError where not one cell can be filled.
-    """
-    from grader.reports import Document
-    from grader.reports.formats import moodle
-
-    gradebook = asked.gradebook
-    if gradebook is None:
-        identity = None if asked.by is None else moodle.Identity(asked.by.value)
-        return [Document(asked.out, moodle.document(of_class, identity, asked.total))], []
-    filled = _filled(asked.form, gradebook, of_class, asked.total)
-    if not filled.cells:
-        raise UsageError(
-            f"The gradebook {gradebook} has no place for any of these results.",
-            "Name its columns after the exercises, such as "
-            f"{filled.unknown_exercises[0]}, and check that its students are those of the results."
-            if filled.unknown_exercises
-            else "Check that its students are those of the results.",
-        )
-    gaps = [
-        Gap(
-            f"{counted(len(names), kind)} without a {place}",
-            names[0],
-            tuple(f"{gradebook}: it has no {place} for {one}{name}" for name in names),
-        )
-        for kind, place, one, names in (
-            ("students", "row", "the student ", filled.unknown_students),
-            ("exercises", "column", "", filled.unknown_exercises),
-        )
-        if names
-    ]
-    return [Document(asked.out, filled.text)], gaps
-
-
-def _filled(form: Exported, gradebook: Path, of_class: Graded, total: str) -> Filled:
-    from grader.reports.formats import blackboard, canvas
-
-    system = form.value.capitalize()
-    fill = canvas.fill if form is Exported.CANVAS else blackboard.fill
-    try:
-        data = gradebook.read_bytes()
-        text = data.decode("utf-16" if data[:2] in UTF_16 else "utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageError(
-            f"The gradebook {gradebook} cannot be read: {reason}.",
-            f"Give the file as {system} exported it. If a spreadsheet saved it since, save it "
-            "again as CSV in UTF-8.",
-        ) from None
-    try:
-        return fill(text, of_class, total)
-    except csv.Error as error:
-        raise UsageError(
-            f"The gradebook {gradebook} cannot be read as CSV: {error}.",
-            f"Export it from {system} again, and give that file unchanged.",
-        ) from None
-
-
-def _for_gradescope(attempts: Sequence[Attempt], out: Path | None) -> list[Document]:
-    from grader.reports import Document
-    from grader.reports.formats import gradescope
-
-    by_student: dict[str, list[Attempt]] = {}
-    for attempt in attempts:
-        by_student.setdefault(attempt.student, []).append(attempt)
-    if len(by_student) == 1 and (out is None or not os.path.isdir(out)):
-        return [Document(out, gradescope.document(attempts))]
-    students = f"There are {len(by_student)} students, and Gradescope reads one file for each"
-    if out is None:
-        raise UsageError(f"{students}.", "Give --out DIR.")
-    if os.path.isfile(out):
-        raise UsageError(
-            f"{students}, but {out} is a file, not a folder.",
-            "Give --out DIR, a folder or a new name; or move that file away.",
-        )
-    folders = {student: out / file_name(student) for student in by_student}
-    for folder in (out, *folders.values()):
-        make_folder(folder)
-    return [
-        Document(folders[student] / "results.json", gradescope.document(theirs))
-        for student, theirs in by_student.items()
-    ]
 
 
 def _export_zip(files: Sequence[Path], out: Path | None) -> None:

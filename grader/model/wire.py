@@ -49,6 +49,10 @@ def total(value: Any) -> int:
     return count(value, LARGEST_INTEGER)
 
 
+def counts(value: Any) -> dict[str, int]:
+    return {text(name): total(number) for name, number in dict(value).items()}
+
+
 def three(value: Any) -> tuple[int, int, int]:
     x, y, z = extents(value)
     if min(x, y, z) < 1:

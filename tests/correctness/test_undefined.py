@@ -8,7 +8,7 @@ import pytest
 
 from grader.correctness.mismatch import Mismatch
 from grader.correctness.undefined import name_origin
-from grader.model.messages import Origin
+from grader.model.device_report import Origin
 
 SOURCE = ["x = tl.load(p, mask)", "total = tl.load(sums)"]
 MASKED = Origin("out", 1, "x")

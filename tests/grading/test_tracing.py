@@ -24,7 +24,8 @@ from grader.model.channel import LONGEST_LINE, WireError
 from grader.model.errors import UsageError
 from grader.model.faults import Fault
 from grader.model.messages import Reply
-from grader.model.trace import Trace, accesses_by_element
+from grader.model.trace import Trace
+from grader.model.trace_queries import accesses_by_element
 from grader.model.traced import (
     MOST_ACCESSES,
     MOST_ARRAYS,

@@ -12,7 +12,8 @@ from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.tracing import trace_of
 from grader.model.cases import Case
-from grader.model.trace import Trace, accesses_by_element
+from grader.model.trace import Trace
+from grader.model.trace_queries import accesses_by_element
 from grader.sandbox.fork_servers import ForkServers
 
 pytestmark = pytest.mark.slow

@@ -1,21 +1,17 @@
-"""The messages of workers and devices: whatever they send, the judge gets a record or an error."""
+"""The messages of workers: whatever they send, the judge gets a record or an error."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.model import messages
 from grader.model.channel import WireError
 from grader.model.faults import MOST_FRAMES, Fault
-from grader.model.messages import BuildOptions, DeviceReport, Origin, Reply, Specialisation, listed
-from grader.model.sightings import Sightings, Touched
+from grader.model.messages import Reply
 from grader.model.texts import LONGEST_TEXT, printable
-from grader.model.traced import LaunchRef
 
 
 def test_a_reply_survives_the_wire():
@@ -149,113 +145,3 @@ def test_texts_of_a_reply_are_cut_and_cleaned():
     assert fault is not None
     assert fault.message.startswith("\ufffd[2Jxxx")
     assert len(fault.message) < LONGEST_TEXT + 20
-
-
-KERNELS = (Specialisation("add", "module {}\n", BuildOptions(num_warps=8, maxnreg=64)),)
-
-
-@pytest.mark.parametrize(
-    "report", [DeviceReport(3, kernels=KERNELS, unlisted=2), Reply(3, kernels=KERNELS, unlisted=2)]
-)
-def test_launched_kernels_cross_whole(report: DeviceReport | Reply):
-    assert type(report).parse(json.loads(json.dumps(report.dump()))) == report
-
-
-def test_as_many_kernels_are_sent_as_a_message_holds():
-    one, many = KERNELS[0], KERNELS * (messages.MOST_SPECIALISATIONS + 1)
-    large = replace(one, text="\n" * 50)  # in JSON 102 bytes
-    assert listed([large, large, one], 250) == ((large, large, one), 0)
-    assert listed([large, large, one], 203) == ((large,), 2)
-    assert listed([replace(large, trial=True), one], 50) == ((one,), 0)
-    assert listed(many, 1 << 20) == (many[:-1], 1)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"num_warps": 64},
-        {"num_ctas": -1},
-        {"num_stages": "3"},
-        {"maxnreg": 2.0},
-        {"maxnreg": True},
-        {"shared": -1},
-    ],
-)
-def test_options_of_another_form_are_no_report(options: dict[str, object]):
-    message = json.loads(json.dumps(DeviceReport(seq=3, kernels=KERNELS).dump()))
-    DeviceReport.parse(message)
-    message["kernels"][0]["options"] |= options
-    with pytest.raises(WireError):
-        DeviceReport.parse(message)
-
-
-def test_nobody_lists_more_kernels_than_it_may():
-    many = KERNELS * (messages.MOST_SPECIALISATIONS + 1)
-    for report in (DeviceReport(3, kernels=many), Reply(3, kernels=many)):
-        with pytest.raises(WireError):
-            type(report).parse(json.loads(json.dumps(report.dump())))
-
-
-ORIGINS = (Origin("out", 31, "x"), Origin("", 12, "ticket", "tickets_ptr", 3))
-
-
-def test_the_origins_of_undefined_values_cross_whole():
-    report = DeviceReport(seq=3, origins=ORIGINS)
-    assert DeviceReport.parse(json.loads(json.dumps(report.dump()))) == report
-    many = DeviceReport(seq=3, origins=ORIGINS * messages.MOST_ORIGINS)
-    parsed = DeviceReport.parse(json.loads(json.dumps(many.dump())))
-    assert len(parsed.origins) == messages.MOST_ORIGINS
-
-
-@pytest.mark.parametrize("field", [{"line": -1}, {"line": "3"}, {"element": 2**64}, {"name": 3}])
-def test_origins_of_another_form_are_no_report(field: dict[str, object]):
-    message = json.loads(json.dumps(DeviceReport(seq=3, origins=ORIGINS).dump()))
-    message["origins"][1] |= field
-    with pytest.raises(WireError):
-        DeviceReport.parse(message)
-
-
-def test_the_names_in_origins_are_cleaned():
-    report = DeviceReport(seq=3, origins=(Origin("out", 1, "x\n\x1b[2J"),))
-    [origin] = DeviceReport.parse(json.loads(json.dumps(report.dump()))).origins
-    assert "\n" not in origin.name
-    assert "\x1b" not in origin.name
-
-
-SIGHTINGS = Sightings(
-    (LaunchRef("kernel", (2, 1, 1), (128, 1, 1)),),
-    (Touched(3, "read", "x", ((0, 4), (6, 8)), 4, True, 2), Touched(5, "write", "out", ((0, 4),))),
-    {"out": ((1, 2),)},
-    cut=True,
-)
-
-
-def test_what_a_device_saw_crosses_whole():
-    report = DeviceReport(seq=3, sightings=SIGHTINGS)
-    assert DeviceReport.parse(json.loads(json.dumps(report.dump()))) == report
-
-
-@pytest.mark.parametrize(
-    "field",
-    [
-        {"line": -1},
-        {"kind": "writes"},
-        {"runs": [[3, 3]]},
-        {"runs": [[-1, 3]]},
-        {"runs": [[0, 1, 2]]},
-        {"lanes": "4"},
-        {"array": 3},
-    ],
-)
-def test_sightings_of_another_form_are_no_report(field: dict[str, object]):
-    message = json.loads(json.dumps(DeviceReport(seq=3, sightings=SIGHTINGS).dump()))
-    message["sightings"]["touched"][1] |= field
-    with pytest.raises(WireError):
-        DeviceReport.parse(message)
-
-
-def test_a_combination_that_is_none_is_no_report():
-    message = json.loads(json.dumps(DeviceReport(seq=3, origins=ORIGINS).dump()))
-    message["origins"][0]["combined"] = "mixture"
-    with pytest.raises(WireError):
-        DeviceReport.parse(message)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.model.channel import WireError
-from grader.model.messages import DeviceReport
+from grader.model.device_report import DeviceReport
 from grader.model.traced import ArrayRef, LaunchRef
 from grader.model.traced_lanes import MOST_ACTS, OperationRef, StepRef, TracedLanes
 

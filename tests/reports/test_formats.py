@@ -18,7 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from grader.classroom import signing
-from grader.cli.export import Exported
+from grader.cli.exported import Exported
 from grader.model import results, texts
 from grader.model.attempts import Attempt, Signed
 from grader.model.errors import UsageError

@@ -20,10 +20,11 @@ import pytest
 from grader.machine import processes
 from grader.model.base_spec import Limits
 from grader.model.channel import Channel
+from grader.model.device_report import DeviceReport, Origin
 from grader.model.errors import GraderError
 from grader.model.faults import Fault
 from grader.model.held_series import HeldSeries
-from grader.model.messages import DeviceReport, Origin, Reply, TensorRef, WithoutKernels
+from grader.model.messages import Reply, TensorRef, WithoutKernels
 from grader.sandbox.arena import HostArena
 from grader.sandbox.executor import KernelFailure, NotSimulated, TooManyOperations
 from grader.sandbox.fork_server import ForkServer

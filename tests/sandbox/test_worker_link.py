@@ -10,13 +10,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from grader.model.errors import GraderError
 from grader.model.faults import Fault
-from grader.model.messages import (
-    MOST_SPECIALISATIONS,
-    Reply,
-    Specialisation,
-    WithoutKernels,
-    listed,
-)
+from grader.model.messages import Reply, WithoutKernels
+from grader.model.specialisations import MOST_SPECIALISATIONS, Specialisation, listed
 from grader.sandbox.executor import KernelFailure, NotSimulated
 from grader.sandbox.worker_link import Entry, WorkerLink
 

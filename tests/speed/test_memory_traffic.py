@@ -18,7 +18,7 @@ from ncu_log import LONG, SHORT, UNITS, csv_of, fake_ncu
 
 from grader.course import catalog
 from grader.model.exercise import Spec
-from grader.model.messages import RecordedLaunch, Recording
+from grader.model.recording import RecordedLaunch, Recording
 from grader.sandbox.executor import KernelFailure
 from grader.speed import memory_traffic, ncu
 from grader.speed.memory_traffic import Moved, moved

@@ -34,8 +34,9 @@ from grader.grading.session import Grading
 from grader.grading.workers import Bench
 from grader.machine import devices
 from grader.model.cases import Case
+from grader.model.device_report import Origin
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
-from grader.model.messages import Origin, TensorRef
+from grader.model.messages import TensorRef
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, Step, parse_result
 from grader.model.verdict import exit_code, status_of

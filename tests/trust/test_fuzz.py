@@ -41,19 +41,14 @@ from grader.grading.workers import Bench
 from grader.model.base_spec import Limits
 from grader.model.cases import Case
 from grader.model.channel import LONGEST_LINE, Channel, Closed, WireError
+from grader.model.device_report import DeviceReport, Origin
 from grader.model.errors import BrokenExercise
 from grader.model.faults import Fault
 from grader.model.held_series import HeldSeries
-from grader.model.messages import (
-    DeviceReport,
-    Launched,
-    Origin,
-    Reply,
-    Specialisation,
-    TensorRef,
-)
+from grader.model.messages import Launched, Reply, TensorRef
 from grader.model.outcomes import Outcome
 from grader.model.results import Failure, Frame, parse_result, result_json
+from grader.model.specialisations import Specialisation
 from grader.model.texts import printable
 from grader.model.trace import Array, Trace
 from grader.model.traced import ArrayRef, LaunchRef, Stop, Traced

@@ -36,7 +36,8 @@ from grader.backends.triton.device.ttir.parse import parse
 from grader.backends.triton.device.ttir.records import Type
 from grader.grading import compiling
 from grader.model.channel import LONGEST_LAUNCH, Channel, WireError
-from grader.model.messages import DeviceReport, Specialisation
+from grader.model.device_report import DeviceReport
+from grader.model.specialisations import Specialisation
 from grader.sandbox.device_line import DeviceLine
 
 pytestmark = [

@@ -7,7 +7,8 @@ import json
 import pytest
 import torch
 
-from grader.model.messages import MOST_CODE, MOST_RECORDED, RecordedLaunch, Recording, Reply
+from grader.model.messages import Reply
+from grader.model.recording import MOST_CODE, MOST_RECORDED, RecordedLaunch, Recording
 from grader.worker import recorder
 from grader.worker.recorder import NotRecorded, Recorder
 

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from grader.model.messages import PARAMETERS
+from grader.model.recording import PARAMETERS
 from grader.worker.repeated_launches import TYPES, packed
 
 STARTS = {"arena": 0x7F00_0000_0000, "scratch": 0x1000}

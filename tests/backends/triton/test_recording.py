@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from grader.backends.triton import recording
-from grader.model.messages import Recording
+from grader.model.recording import Recording
 
 pytestmark = pytest.mark.slow
 

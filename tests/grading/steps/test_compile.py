@@ -22,9 +22,9 @@ from grader.grading.step import Finding
 from grader.grading.steps.compile import findings
 from grader.model import GraderError
 from grader.model.compiled import compiled_words
-from grader.model.messages import BuildOptions, Specialisation
 from grader.model.outcomes import Outcome
 from grader.model.results import Step
+from grader.model.specialisations import BuildOptions, Specialisation
 from grader.sandbox.commands import Done
 from grader.sandbox.fork_servers import ForkServers
 

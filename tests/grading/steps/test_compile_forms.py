@@ -14,8 +14,8 @@ from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.compile import findings
-from grader.model.messages import BuildOptions, Specialisation
 from grader.model.outcomes import Outcome
+from grader.model.specialisations import BuildOptions, Specialisation
 from grader.sandbox.fork_servers import ForkServers
 
 ROOT = Path(__file__).parents[3]

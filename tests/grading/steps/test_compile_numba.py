@@ -17,9 +17,9 @@ from grader.grading.options import Options
 from grader.grading.recording import run
 from grader.grading.session import Grading
 from grader.grading.steps.compile import findings
-from grader.model.messages import BuildOptions, Specialisation
 from grader.model.outcomes import Outcome
 from grader.model.results import Step
+from grader.model.specialisations import BuildOptions, Specialisation
 from grader.sandbox.fork_servers import ForkServers
 
 STEPS = steps.every()

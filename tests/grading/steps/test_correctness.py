@@ -32,10 +32,12 @@ from grader.grading.trials import with_last_run
 from grader.grading.workers import Bench
 from grader.model.arguments import Inputs
 from grader.model.cases import Case, Draw
+from grader.model.device_report import Origin
 from grader.model.exercise import Spec
-from grader.model.messages import Origin, Specialisation, TensorRef
+from grader.model.messages import TensorRef
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure
+from grader.model.specialisations import Specialisation
 from grader.model.verdict import exit_code
 from grader.sandbox.arena import HostArena, view
 from grader.sandbox.executor import Call, KernelFailure

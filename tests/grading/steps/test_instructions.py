@@ -19,8 +19,8 @@ from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.instructions import STEP, rates
 from grader.model.instructions import Instructions
-from grader.model.messages import BuildOptions, Specialisation
 from grader.model.outcomes import Outcome
+from grader.model.specialisations import BuildOptions, Specialisation
 from grader.sandbox.fork_servers import ForkServers
 
 ROOT = Path(__file__).parents[3]

@@ -11,7 +11,7 @@ import pytest
 from grader.backends.triton.device.faults import Malformed
 from grader.backends.triton.device.process import Session
 from grader.backends.triton.device.ttir.parse import parse
-from grader.model.messages import MOST_SPECIALISATIONS
+from grader.model.specialisations import MOST_SPECIALISATIONS
 
 ARENA = 1 << 20  # its address in the worker
 SIZE = 4096  # bytes of each

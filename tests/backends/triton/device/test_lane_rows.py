@@ -14,7 +14,7 @@ from grader.backends.triton.device.lane_log import Known, LaneLog, Noted
 from grader.backends.triton.device.lane_rows import argument, traced
 from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.ttir.records import Operation, Site
-from grader.model.messages import DeviceReport
+from grader.model.device_report import DeviceReport
 from grader.model.traced import MOST_ACCESSES, LaunchRef
 from grader.model.traced_lanes import MOST_ACTS, RACE, TracedLanes
 from grader.worker.bounds import Span

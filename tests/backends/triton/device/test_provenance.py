@@ -14,7 +14,7 @@ from grader.backends.triton.device.sites import Source
 from grader.backends.triton.device.ttir.records import Site
 from grader.backends.triton.driver.unwritten import mark
 from grader.backends.triton.undefined import LARGEST_NUMBER
-from grader.model.messages import MOST_ORIGINS, Origin
+from grader.model.device_report import MOST_ORIGINS, Origin
 
 from .memories import access, memory_of, span_of
 from .single import followed
