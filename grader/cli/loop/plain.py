@@ -90,7 +90,6 @@ class Plain:
         return ""
 
     def end(self) -> None:
-        """End the loop."""
         self._ended = True
 
     @property

@@ -156,7 +156,6 @@ class LoopApp(App[None]):
         return ""
 
     def end(self) -> None:
-        """End the loop."""
         self.exit()
 
     def action_leave(self) -> None:

@@ -158,7 +158,6 @@ def noted(loop: Loop, note: str) -> Change:
 
 
 def opened(loop: Loop, page: Page) -> Change:
-    """Show a page."""
     return replace(loop, view=page.view, page=page), []
 
 
