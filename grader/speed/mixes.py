@@ -33,6 +33,7 @@ STREAMS = {
     Mix(0, 1, 0): ("write_one", ("out",)),
     Mix(1, 1, 0): ("read_one_write_one", ("a", "out")),
     Mix(2, 1, 0): ("read_two_write_one", ("a", "b", "out")),
+    Mix(3, 1, 0): ("read_three_write_one", ("a", "b", "c", "out")),
     Mix(1, 2, 0): ("read_one_write_two", ("a", "out", "second_out")),
     Mix(3, 2, 0): ("read_three_write_two", ("a", "b", "c", "out", "second_out")),
     Mix(0, 0, 1): ("update", ("a",)),

@@ -1263,7 +1263,7 @@ def environments() -> list[str]:
 
 
 @pytest.mark.gpu
-def test_a_gpu_is_named_and_its_six_ceilings_are_measured():
+def test_a_gpu_is_named_and_each_of_its_ceilings_is_measured():
     if not torch.cuda.is_available():
         pytest.skip("needs a CUDA GPU")
     done = doctor(sys.executable, "--json")

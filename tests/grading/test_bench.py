@@ -178,6 +178,15 @@ def test_the_least_bytes_are_those_of_the_tensors(name: str):
         assert one.bytes == Slots(spec, scored_case(spec, one.rows), 1, memory).least_bytes
 
 
+@pytest.mark.parametrize("name", EXERCISES)
+def test_each_exercise_has_a_ceiling_of_its_mix(name: str):
+    """Attention is scored beside torch, so that only `grader bench` asked for its ceiling."""
+    spec = SPECS[name]
+    [*_, largest] = plan(spec, GPUS["T4"])
+    memory = torch.empty(arena_bytes(spec, largest.rows, 1), dtype=torch.uint8)  # never touched
+    assert Slots(spec, scored_case(spec, largest.rows), 1, memory).stream().work > 0
+
+
 # -- who takes part
 
 

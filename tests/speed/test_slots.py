@@ -818,6 +818,7 @@ def test_arguments_of_a_spec_that_reads_its_values_are_laid_out_alike(name: str)
         ("11_sin_cos", "read_one_write_two", ("a", "out", "second_out"), 12, 4),
         ("12_fused_mse", "read_two", ("a", "b"), 8, 4),
         ("14_layernorm_gelu", "read_one_write_one", ("a", "out"), 4, 2),
+        ("16_flash_attention", "read_three_write_one", ("a", "b", "c", "out"), 8, 2),
         ("18_row_on_chip", "read_one_write_one", ("a", "out"), 8, 4),
         ("19_roofline", "read_one_write_one", ("a", "out"), 8, 4),
         # Of the larger tensor it moves as much as of the smaller one.
@@ -880,10 +881,10 @@ def test_the_ceiling_works_on_the_slots_themselves():
 @pytest.mark.parametrize(
     "mix",
     [
-        (reads("x"), reads("y"), reads("z"), writes("out", like="x")),
+        (reads("w"), reads("x"), reads("y"), reads("z"), writes("out", like="x")),
         (reads("x"), updates("y")),
     ],
-    ids=["3 reads", "update"],
+    ids=["4 reads", "update"],
 )
 def test_a_mix_without_a_ceiling_says_where_to_add_it(
     mix: tuple[Argument, ...], snapshot: SnapshotAssertion

@@ -90,6 +90,12 @@ def read_two_write_one(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> N
     _launch((a, b), (out,))
 
 
+def read_three_write_one(
+    a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, out: torch.Tensor
+) -> None:
+    _launch((a, b, c), (out,))
+
+
 def read_one_write_two(a: torch.Tensor, out: torch.Tensor, second_out: torch.Tensor) -> None:
     _launch((a,), (out, second_out))
 
