@@ -68,11 +68,10 @@ class Reply:
     """A worker's reply to the message numbered `seq`. An acknowledgement is only a hint.
 
     `peak` is the most bytes that the kernel file held beside the arena, in simulation, and `held`
-    what it held over this call, which is drawn. `seconds` are those of each
-    call of the last batch by the worker's own clock, where it has one. `walls` maps each wall that
-    was tested, before a kernel file was read, to whether it holds. `traced`, `without_kernels`,
-    `recording` and `kernels` are there where the judge asked for them, `unlisted` is the number of
-    further kernels.
+    what it held over this call, which is drawn. `seconds` are those of each call of the last batch
+    by the worker's own clock, where it has one. `walls` maps each wall that was tested, before a
+    kernel file was read, to whether it holds. `traced`, `without_kernels`, `recording` and
+    `kernels` are there where the judge asked for them, `unlisted` is the number of further kernels.
     """
 
     seq: int

@@ -37,7 +37,7 @@ def page(state: RunState, title: str, now: datetime, over: str = "") -> str:
         title=texts.one_line(title),
         heading=over or "Grading",
         over=bool(over),
-        words=words(state),
+        words=words(state).capitalize(),
         rate=f"{rate:.1f}" if state.done else "–",
         every_s=EVERY_S,
         made_at=now.isoformat(timespec="seconds"),

@@ -52,4 +52,4 @@ def test_what_a_worker_or_a_kernel_says_is_text():
 
 def test_a_run_without_kernels_has_a_page():
     empty = replace(STATE, total=0, before=0, done=0, exercises=(), running={}, said=())
-    assert "graded 0 of 0 kernels" in class_progress.page(empty, "Kernels", NOW, "Graded")
+    assert "Graded 0 of 0 kernels" in class_progress.page(empty, "Kernels", NOW, "Graded")
