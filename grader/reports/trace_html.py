@@ -112,7 +112,7 @@ def _palette() -> Markup:
 
 
 def _crowded(trace: Trace) -> bool:
-    """Return whether some box holds more than two threads of one block, the most that it names."""
+    """Return whether some box holds more threads of one block than the two that it can name."""
     inside: dict[tuple[int, int, int | None, int], set[tuple[int, int]]] = {}
     for access in trace.accesses:
         block = access.block if trace.arrays[access.array].space == "shared" else -1

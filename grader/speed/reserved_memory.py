@@ -21,8 +21,8 @@ PIECES = 3
 def allowance(held_bytes: int) -> int:
     """Return the bytes that a kernel may hold while it is timed.
 
-    `held_bytes` is the memory that a call held in the memory step. FIXED_ALLOWANCE is not added to
-    it: a kernel that held it from the start would have twice that for a copy of its inputs.
+    `held_bytes` is the memory that a call held in the memory step. FIXED_ALLOWANCE is not added: a
+    kernel that held as many bytes from the start could use twice as many for a copy of its inputs.
     """
     return max(FIXED_ALLOWANCE, held_bytes + SLACK)
 

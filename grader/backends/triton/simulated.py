@@ -1,4 +1,4 @@
-"""Triton kernels in a worker without a GPU: Triton compiles them, and a device beside runs them."""
+"""Triton kernels in a worker without a GPU: Triton compiles them, a simulated device runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commit of a repository that counts, read from its plain files without git."""
+"""The commit that counts in a repository, read from its files without git."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _runs_of(text: str) -> frozenset[int]:
 
 
 def _common(files: Sequence[_File]) -> frozenset[int]:
-    """Return the runs of more than COMMON students, or of more than a share of a large class."""
+    """Return the runs that more than COMMON students have, or COMMON_SHARE of a large class."""
     by_owner: dict[str, set[int]] = {}
     for one in files:
         by_owner.setdefault(one.source.owner, set()).update(one.runs.hashes)

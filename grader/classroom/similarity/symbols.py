@@ -169,7 +169,10 @@ def _without_docstring(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
 
 
 def cpp_symbols(text: str, first_line: int) -> Iterator[Symbol]:
-    """Yield the symbols of C++: its words and signs; names, numbers and texts are one each."""
+    """Yield the symbols of C++: keywords, signs and called library functions as they are.
+
+    All other names are one symbol, and so are all numbers and all strings.
+    """
     line = first_line
     for token in _CPP.finditer(text):
         found = token[0]

@@ -1,4 +1,4 @@
-"""The watch over the current kernel files: by events of the file system, or by looking at it."""
+"""The watch over the current kernel files: by file system events, or by polling."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _asks_for_the_first(kernel: ast.FunctionDef, test: ast.expr) -> bool:
 
 
 def _is_number(kernel: ast.FunctionDef, node: ast.expr) -> bool:
-    """Say whether an expression is a thread's or a program's number, and no value of an array."""
+    """Say whether an expression is the number of a thread or program, not a value of an array."""
     if any(isinstance(each, ast.Subscript) for each in ast.walk(node)):
         return False
     named = [each for name in names_in(node) for each in assigned(kernel, name)]

@@ -50,8 +50,8 @@ def begin(grading: Grading) -> None:
 def can_be_compiled(spec: Spec) -> bool:
     """Report whether the exercise has the step.
 
-    An optional compiler says nothing to an exercise that grades no speed: its check would name a
-    package to install, for figures that explain speed alone.
+    With an optional compiler, only an exercise that grades speed or names targets has it. Any other
+    check would ask for a package whose figures explain speed alone.
     """
     backend = backends.find(spec.backend)
     graded = spec.scored is not None or bool(spec.targets)
