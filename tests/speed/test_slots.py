@@ -531,8 +531,10 @@ def test_the_share_that_is_right_is_that_of_the_work_done(name: str):
     do_all(spec, arena, calls)
     for check in contents.spot_checks:
         place = check.met() if isinstance(check, RandomSpotCheck) else check
-        # One byte of 256 held before, by chance, what belongs there.
-        assert check.share_right() > (0.9 if place.memory.dtype.itemsize == 1 else 1 - 1e-9)
+        # Some places held before, by chance, what belongs there, and so show no work: one byte of
+        # 256, and in 1 of 75 runs of 06, whose gradient replaces the logits, a number of 16 bits.
+        enough = {1: 0.9, 2: 0.99}.get(place.memory.dtype.itemsize, 1 - 1e-9)
+        assert check.share_right() > enough
 
 
 def test_places_where_zero_is_right_take_no_work():
