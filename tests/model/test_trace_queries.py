@@ -1,4 +1,4 @@
-"""What pictures ask of a trace: its threads, elements, frames, and accesses that may race."""
+"""Queries that pictures make on a trace: threads, elements, frames, accesses that may race."""
 
 from __future__ import annotations
 
