@@ -186,7 +186,7 @@ def event_row(exercise: Exercise, step: dict[str, Any], plain: dict[str, Any]) -
 
 def itself() -> dict[str, Any]:
     """The trusted kernel of 01's mix, under the entry's name."""
-    entry = "\n\ndef vector_add(x, y, out):\n    read_two_write_one(x, y, out)\n"
+    entry = "\n\ndef vector_add(x, y, out):\n    stream(2, 1, x, y, out)\n"
     steps = [graded_text("01_vector_add", STREAMS.read_text() + entry) for _ in range(3)]
     shares = [step["speed"]["share"] for step in steps]
     ok = all(abs(share - 1) <= TARGETS["itself"] for share in shares)

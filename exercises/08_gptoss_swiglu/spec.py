@@ -146,13 +146,13 @@ FORMULAS: tuple[tuple[str, str, Wrong, tuple[str, ...]], ...] = (
     ),
     (
         "formula",
-        "alpha multiplies the output: it belongs into the sigmoid and nowhere else.",
+        "alpha multiplies the output: it belongs inside the sigmoid and nowhere else.",
         lambda x, y, alpha, limit: alpha * x * x.sigmoid() * (y + 1),
         (r"alpha",),
     ),
     (
         "formula",
-        "alpha multiplies the gate, too: it belongs into the sigmoid and nowhere else.",
+        "alpha multiplies the gate, too: it belongs inside the sigmoid and nowhere else.",
         lambda x, y, alpha, limit: alpha * x * (alpha * x).sigmoid() * (y + 1),
         (r"alpha",),
     ),

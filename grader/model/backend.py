@@ -122,7 +122,7 @@ class Backend:
     tensors with `takes_tensors`, else arrays of the library.
 
     `simulated` and `compiled` are modules of the folder. Each defines `install()`, which prepares a
-    process and returns the parts of a `grader.worker.loop.Kernels`. Walls rise after it, so it
+    process and returns the parts of a `grader.worker.kernels.Kernels`. Walls rise after it, so it
     imports everything that its kernels need. Either may define `preload()`, which loads what a
     first launch would, and returns None or the reason why it could not. `compiled` is None for a
     language without a compiler.
@@ -146,7 +146,8 @@ class Backend:
 
     `plain_call` defines `install()`, which returns a function from a CUDA tensor to an argument;
     NVIDIA's tools watch such calls. `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a
-    kernel file with an entry for each of `grader.speed.mixes.STREAMS`.
+    kernel file with `stream(reads, writes, *tensors)`, which reads and writes so many and updates
+    the others in place, and `product_DTYPE(edge)`, which multiplies square matrices.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""The bandwidth of this GPU's memory: one reference kernel for each mix of reads and writes.
+"""The bandwidth of this GPU's memory, by a reference kernel for any mix of reads and writes.
 
-They are entries of a backend's `reference_kernels`, called as `reference_kernel` says.
+It is `stream` of a backend's `reference_kernels`, called as `reference_kernel` says.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from grader import backends
 from grader.sandbox import CudaArena, ForkServer
 from grader.speed.bound import ReferenceCalls
-from grader.speed.mixes import STREAMS, Mix, flat_stream, stream_bytes
+from grader.speed.mixes import USUAL, Mix, flat_stream, stream_bytes
 from grader.speed.reference_kernel import ReferenceKernel
 from grader.speed.sizing import Gpu, size
 from grader.speed.slots import Slots
@@ -45,14 +45,14 @@ def survey(cap: int | None = None) -> Gpu:
 
 
 def measure_all(fork_server: ForkServer) -> Iterator[tuple[Mix, float]]:
-    """Yield the bytes per second of every mix that has a reference kernel, one after the other.
+    """Yield the bytes per second of each usual mix, one after the other.
 
     Raises CannotGrade when the GPU's memory is taken, or no worker can start.
     """
     sizing = size(survey(), bytes_per_row=4, multiple=1024)
     with closing(CudaArena(stream_bytes(sizing.rows, sizing.calls))) as arena:
         arena.memory.random_()  # a GPU spends less on moving zeros
-        for mix in STREAMS:
+        for mix in USUAL:
             stream = flat_stream(mix, sizing.rows, sizing.calls)
             with closing(_moving(stream, fork_server, arena)) as reference:
                 yield mix, reference.ceiling()
@@ -63,8 +63,7 @@ def moving(
 ) -> ReferenceKernel:
     """Start the reference kernel with the mix of these slots, on them.
 
-    Rates are bytes per second, or other work of which each byte stands for so much. Raises
-    BrokenExercise when no ceiling has that mix.
+    Rates are bytes per second, or other work of which each byte stands for so much.
     """
     stream = slots.stream()
     stream = replace(stream, work=stream.work * work_per_byte)

@@ -44,7 +44,7 @@ from grader.reports import doctor as render
 from grader.sandbox import walls
 from grader.sandbox.executor import KernelFailure, NotSimulated
 from grader.sandbox.fork_server import NoWorker, Unfit
-from grader.speed.mixes import STREAMS
+from grader.speed.mixes import USUAL
 from grader.worker.contract import TORCH
 
 pytestmark = pytest.mark.slow
@@ -373,19 +373,19 @@ def test_ceilings_are_measured_under_the_lock(monkeypatch: pytest.MonkeyPatch):
             seen.append("released")
 
     def measure_all(fork_server: object):
-        for mix in STREAMS:
+        for mix in USUAL:
             seen.append(mix.name)
             yield mix, 4.2e12
 
     monkeypatch.setattr(gpu_lock, "exclusive_gpu", Lock)
     monkeypatch.setattr(gpu.ceilings, "measure_all", measure_all)
-    names = [mix.name for mix in STREAMS]
+    names = [mix.name for mix in USUAL]
     measured = gpu.measure(H200, fork_server=None)
     assert seen == ["locked", *names, "released"]
     assert [one.mix for one in measured.ceilings] == names
     assert [fields_of(f) for f in gpu.of_ceilings(measured)] == [
         ("ok", "4,200 GB/s at most", None)
-    ] * len(STREAMS)
+    ] * len(USUAL)
 
 
 def test_doctor_names_whom_the_lock_reaches(monkeypatch: pytest.MonkeyPatch):
@@ -1271,7 +1271,7 @@ def test_a_gpu_is_named_and_each_of_its_ceilings_is_measured():
     made = Examination.model_validate_json(done.stdout)
     assert made.gpu is not None
     assert made.gpu.name == torch.cuda.get_device_name()
-    assert [one.mix for one in made.gpu.ceilings] == [mix.name for mix in STREAMS]
+    assert [one.mix for one in made.gpu.ceilings] == [mix.name for mix in USUAL]
     assert all(one.gbps > 50 for one in made.gpu.ceilings)
     assert made.gpu.driver
     assert made.gpu.l2_bytes > 0

@@ -14,11 +14,14 @@ from grader.backends.triton import reference_kernels
 from grader.course import catalog
 from grader.model.outcomes import Outcome
 from grader.sandbox.fork_servers import ForkServers
-from grader.speed.mixes import STREAMS, Mix
+from grader.speed.mixes import USUAL, Mix
 
 pytestmark = pytest.mark.slow
 
-# Every output is the sum of what the kernel reads, and what is updated stays as it is.
+# Of fused Adam and of a sum with a residual: `grader doctor` measures neither.
+OTHERS = (Mix(4, 1, 0), Mix(1, 0, 3), Mix(1, 0, 1))
+
+# All that is written or updated becomes the sum of what is read or updated.
 SPEC = """
 from grader.spec import Case, Gates, Scored, Spec, Tolerance, reads, updates, writes
 
@@ -26,15 +29,14 @@ READ, WRITTEN, UPDATED = {read}, {written}, {updated}
 
 
 def reference(inputs):
-    total = sum(inputs[name] for name in READ)
-    return dict.fromkeys(WRITTEN, total) | {{name: inputs[name] for name in UPDATED}}
+    return dict.fromkeys((*WRITTEN, *UPDATED), sum(inputs[name] for name in (*READ, *UPDATED)))
 
 
 SPEC = Spec(
     title="Stream",
     summary="Move a mix of tensors.",
     backend="triton",
-    entry="{entry}",
+    entry="moved",
     arguments=(
         *(reads(name) for name in READ),
         *(writes(name, like=READ[0]) for name in WRITTEN),
@@ -47,8 +49,8 @@ SPEC = Spec(
     most_elements=2**12,
     inputs=lambda case, draw: {{n: draw.tensor(case.shape) for n in (*READ, *UPDATED)}},
     reference=reference,
-    tolerance=Tolerance(terms=lambda case: 2, magnitude=lambda inputs, expected: {{
-        name: value.abs() + sum(inputs[n].abs() for n in READ) for name, value in expected.items()
+    tolerance=Tolerance(terms=lambda case: 4, magnitude=lambda inputs, expected: {{
+        name: sum(inputs[n].abs() for n in (*READ, *UPDATED)) for name in expected
     }}),
     counted=Case((5003,), "float32"),
     scored=Scored(dtype="float32"),
@@ -68,26 +70,30 @@ def fork_servers() -> Iterator[ForkServers]:
 # A spec has an output, whose form is that of an input: mixes without one are left out.
 @pytest.mark.parametrize(
     "mix",
-    [mix for mix in STREAMS if mix.updates or (mix.reads and mix.writes)],
+    [mix for mix in (*USUAL, *OTHERS) if mix.updates or (mix.reads and mix.writes)],
     ids=lambda mix: mix.name,
 )
 def test_a_reference_kernel_moves_the_tensors_of_its_mix_once(
     mix: Mix, tmp_path: Path, fork_servers: ForkServers
 ):
-    entry, names = STREAMS[mix]
+    names = "abcde"[: mix.tensors]
     written_from, updated_from = mix.reads, mix.reads + mix.writes
     folder = tmp_path / "exercises" / "01_stream"
     folder.mkdir(parents=True)
     (folder / "spec.py").write_text(
         SPEC.format(
-            entry=entry,
-            read=names[:written_from],
-            written=names[written_from:updated_from],
-            updated=names[updated_from:],
+            read=tuple(names[:written_from]),
+            written=tuple(names[written_from:updated_from]),
+            updated=tuple(names[updated_from:]),
         )
     )
+    kernel = tmp_path / "kernel.py"
+    call = f"stream({mix.reads}, {mix.writes}, {', '.join(names)})"
+    kernel.write_text(
+        f"{backends.reference_file().read_text()}\n\ndef moved({', '.join(names)}):\n    {call}\n"
+    )
     exercise = catalog.find(tmp_path, "01_stream")
-    step = one_step("traffic", exercise, backends.reference_file(), fork_servers)
+    step = one_step("traffic", exercise, kernel, fork_servers)
     assert step.outcome is Outcome.PASS, step.failure
     moved = {count.argument: (count.reads, count.writes) for count in step.traffic}
     assert moved == {
@@ -98,15 +104,15 @@ def test_a_reference_kernel_moves_the_tensors_of_its_mix_once(
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
-@pytest.mark.parametrize("mix", STREAMS, ids=lambda mix: mix.name)
+@pytest.mark.parametrize("mix", [*USUAL, *OTHERS], ids=lambda mix: mix.name)
 def test_a_compiled_reference_kernel_fills_its_outputs_and_nothing_behind_them(mix: Mix):
     """A length that no block divides, so that a mask that lets too much through would show."""
-    entry, names = STREAMS[mix]
-    memory = torch.full((len(names), 8192 * 3), 7.0, device="cuda")
+    memory = torch.full((mix.tensors, 8192 * 3), 7.0, device="cuda")
     before = memory[:, :20_011].normal_().clone()
-    getattr(reference_kernels, entry)(*memory[:, :20_011])
-    total = before[: mix.reads].sum(0)
-    for at, name in enumerate(names):
-        written = mix.reads <= at < mix.reads + mix.writes
-        assert torch.equal(memory[at, :20_011], total if written else before[at]), name
+    reference_kernels.stream(mix.reads, mix.writes, *memory[:, :20_011])
+    updated = before[mix.reads + mix.writes :]
+    total = before[: mix.reads].sum(0) + updated.sum(0)
+    torch.testing.assert_close(memory[: mix.reads, :20_011], before[: mix.reads], rtol=0, atol=0)
+    for changed in memory[mix.reads :, :20_011]:
+        torch.testing.assert_close(changed, total)
     assert bool((memory[:, 20_011:] == 7.0).all())
