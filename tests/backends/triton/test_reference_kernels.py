@@ -12,7 +12,11 @@ from one_step import one_step
 from grader import backends
 from grader.backends.triton import reference_kernels
 from grader.course import catalog
-from grader.model.outcomes import Outcome
+from grader.course.exercise import Exercise
+from grader.grading import check
+from grader.grading.check import Request
+from grader.grading.options import Options
+from grader.model.outcomes import Outcome, Status
 from grader.sandbox.fork_servers import ForkServers
 from grader.speed.mixes import USUAL, Mix
 
@@ -59,6 +63,41 @@ SPEC = Spec(
 )
 """
 
+LAW = """
+from hypothesis import given
+
+from grader.testing import assert_same_bits, cases_of
+
+
+@given(case=cases_of(__file__))
+def test_a_call_repeats_itself(kernel, case):
+    inputs = kernel.inputs(case)
+    for name, first in kernel.run(inputs).items():
+        assert_same_bits(kernel.run(inputs)[name], first, name)
+"""
+
+
+def exercise_of(mix: Mix, root: Path) -> tuple[Exercise, Path]:
+    """Make an exercise that moves such tensors, and a kernel file that calls `stream` for it."""
+    names = "abcde"[: mix.tensors]
+    written_from, updated_from = mix.reads, mix.reads + mix.writes
+    folder = root / "exercises" / "01_stream"
+    folder.mkdir(parents=True)
+    (folder / "spec.py").write_text(
+        SPEC.format(
+            read=tuple(names[:written_from]),
+            written=tuple(names[written_from:updated_from]),
+            updated=tuple(names[updated_from:]),
+        )
+    )
+    parameters = ", ".join(names)
+    kernel = root / "kernel.py"
+    kernel.write_text(
+        f"{backends.reference_file().read_text()}\n\n"
+        f"def moved({parameters}):\n    stream({mix.reads}, {mix.writes}, {parameters})\n"
+    )
+    return catalog.find(root, folder.name), kernel
+
 
 @pytest.fixture(scope="module")
 def fork_servers() -> Iterator[ForkServers]:
@@ -76,29 +115,14 @@ def fork_servers() -> Iterator[ForkServers]:
 def test_a_reference_kernel_moves_the_tensors_of_its_mix_once(
     mix: Mix, tmp_path: Path, fork_servers: ForkServers
 ):
-    names = "abcde"[: mix.tensors]
-    written_from, updated_from = mix.reads, mix.reads + mix.writes
-    folder = tmp_path / "exercises" / "01_stream"
-    folder.mkdir(parents=True)
-    (folder / "spec.py").write_text(
-        SPEC.format(
-            read=tuple(names[:written_from]),
-            written=tuple(names[written_from:updated_from]),
-            updated=tuple(names[updated_from:]),
-        )
-    )
-    kernel = tmp_path / "kernel.py"
-    call = f"stream({mix.reads}, {mix.writes}, {', '.join(names)})"
-    kernel.write_text(
-        f"{backends.reference_file().read_text()}\n\ndef moved({', '.join(names)}):\n    {call}\n"
-    )
-    exercise = catalog.find(tmp_path, "01_stream")
+    exercise, kernel = exercise_of(mix, tmp_path)
     step = one_step("traffic", exercise, kernel, fork_servers)
     assert step.outcome is Outcome.PASS, step.failure
+    written_from, updated_from = mix.reads, mix.reads + mix.writes
     moved = {count.argument: (count.reads, count.writes) for count in step.traffic}
     assert moved == {
         name: (float(not written_from <= at < updated_from), float(at >= written_from))
-        for at, name in enumerate(names)
+        for at, name in enumerate("abcde"[: mix.tensors])
     }
 
 
@@ -116,3 +140,18 @@ def test_a_compiled_reference_kernel_fills_its_outputs_and_nothing_behind_them(m
     for changed in memory[mix.reads :, :20_011]:
         torch.testing.assert_close(changed, total)
     assert bool((memory[:, 20_011:] == 7.0).all())
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+@pytest.mark.parametrize("mix", OTHERS, ids=lambda mix: mix.name)
+def test_an_exercise_of_another_mix_is_graded_by_its_own_ceiling(mix: Mix, tmp_path: Path):
+    """It ended as broken: only some mixes had a reference kernel."""
+    exercise, kernel = exercise_of(mix, tmp_path)
+    (exercise.folder / "test_kernel.py").write_text(LAW)
+    [result] = check.run(
+        [Request(exercise, kernel, Options(device="cuda", seed=1))], lambda text: None
+    )
+    assert result.status is Status.PASS, result
+    (speed,) = (step.speed for step in result.steps if step.speed)
+    assert speed.share == pytest.approx(1, abs=0.05)
