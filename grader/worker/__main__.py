@@ -24,8 +24,9 @@ from pathlib import Path
 
 from grader.machine import processes, remove_folder
 from grader.model import CannotGrade, quoted
-from grader.worker import confine, loop, pids
+from grader.worker import confine, pids
 from grader.worker.forks import Forks, Pair, Walls
+from grader.worker.toolbox import Toolbox, prepare
 from grader.worker.worker_home import UNUSED_USERS, Place
 
 STOP_S = 1.0  # seconds for all processes of a worker to stop; it takes a millisecond
@@ -48,7 +49,7 @@ def main(argv: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         try:
-            toolbox = loop.prepare(Path(backend), device)
+            toolbox = prepare(Path(backend), device)
         except CannotGrade as error:
             _send(control, refused=[error.message, error.next_step])
             return
@@ -71,7 +72,7 @@ def _unknown_walls(names: list[str]) -> list[str]:
     ]
 
 
-def _obey(control: socket.socket, toolbox: loop.Toolbox, walls: Walls, device_walls: Walls) -> None:
+def _obey(control: socket.socket, toolbox: Toolbox, walls: Walls, device_walls: Walls) -> None:
     """Fork a worker for each `f`; end it at each `k`, and at a `w` after it had time to end itself.
 
     Answers with the worker's pid, or with its wait status, which is None if it had to be killed. At

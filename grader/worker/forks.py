@@ -16,6 +16,7 @@ from grader.model import Channel
 from grader.worker import confine, loop
 from grader.worker.device_link import linked, scratch_memory
 from grader.worker.linux import LIBC, PR_SET_DUMPABLE, must
+from grader.worker.toolbox import Toolbox
 from grader.worker.worker_home import Place
 
 PATIENCE_S = 1.0  # seconds for a worker that hung up to end by itself
@@ -69,7 +70,7 @@ class Pair:
 class Forks:
     """The means to fork workers; `own` are this process's descriptors, which no child keeps."""
 
-    toolbox: loop.Toolbox
+    toolbox: Toolbox
     walls: Walls
     device_walls: Walls
     own: tuple[int, ...]

@@ -13,167 +13,31 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from grader.model import (
     LONGEST_LINE,
-    CannotGrade,
     Channel,
     Closed,
     Fault,
     Reply,
-    Specialisation,
-    Traced,
     WithoutKernels,
     listed,
 )
-from grader.worker import faults, refused_imports, walls
-from grader.worker.backend import backend_module, has
+from grader.worker import faults, walls
 from grader.worker.deadline import stopped_after
+from grader.worker.kernels import Kernels
 from grader.worker.launches import Withheld
 from grader.worker.load import LoadError, load_entry
-from grader.worker.recorder import Recorder
+from grader.worker.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from grader.worker.allocations import Allocations
     from grader.worker.device_link import DeviceLink
-    from grader.worker.launches import Launches
-    from grader.worker.traffic_counter import Ledger
-
-
-class Log(Protocol):
-    """Every access of every thread of one call, from a backend that traces threads."""
-
-    def keep_values(self) -> None:
-        """Record from now on what each access reads, or leaves in memory."""
-
-    def counts(self, file: str) -> dict[str, int]:
-        """Return each of `grader.model.exercise.COUNTS`, by names such as `counts.barriers`."""
-
-    def traced(self, file: str) -> Traced:
-        """Return the log as the judge gets it, with lines of the kernel file `file`."""
-
-
-class Kernels(Protocol):
-    """The link between one backend's kernels and the arena, on the CPU or on a GPU."""
-
-    def map(self, ticket: Mapping[str, Any], fd: int | None) -> None:
-        pass
-
-    def argument(self, ref: Mapping[str, Any]) -> object:
-        """Return the entry's tensor for a `TensorRef`."""
-
-    def before_call(self, refs: list[Mapping[str, Any]]) -> None:
-        """Prepare for a call with these tensors."""
-
-    def in_other_order(self) -> AbstractContextManager[None]:
-        """Run the blocks of launches made meanwhile in reverse, where this process runs them."""
-
-    allocations: Allocations
-
-    def watching(self) -> AbstractContextManager[object]:
-        """Record what the block allocates in `allocations`, if the backend does not always do so.
-
-        On a GPU and in a dry run nothing is recorded.
-        """
-
-    def counting(self, refs: list[Mapping[str, Any]]) -> AbstractContextManager[Ledger]:
-        """Count the reads and writes of these tensors meanwhile; on a GPU nothing is counted."""
-
-    def logging(self) -> AbstractContextManager[Log | None]:
-        """Record every access of every thread meanwhile, where the backend traces threads."""
-
-    def mark(self) -> Any:
-        """Mark a point in the GPU's work, for timing; None in simulation, where no time counts."""
-
-    def observing(self) -> AbstractContextManager[Launches | None]:
-        """Record the kernels launched meanwhile, where they are compiled."""
-
-    def launched(self) -> tuple[Specialisation, ...]:
-        """Return the kernels that the last call launched, for the backend's `compiler`.
-
-        Empty where a device knows them, and on a GPU.
-        """
-
-    def recording(self) -> AbstractContextManager[Recorder]:
-        """Record the launches made meanwhile, so that another process can make them; on a GPU."""
-
-    def without_kernels(self) -> AbstractContextManager[Withheld]:
-        """Disable every kernel launch meanwhile, and count them."""
-
-    def synchronize(self) -> None:
-        """Wait until all started work is done; raise its errors."""
-
-    def settle(self) -> None:
-        """Release GPU memory that the libraries hold unused; a simulator holds none."""
-
-    def root_cause(self, error: BaseException) -> BaseException:
-        """Return the learner's error from inside the library's errors around it."""
-
-
-class ServeDevice(Protocol):
-    """Carry out the launches of one worker, for a judge, until the judge hangs up."""
-
-    def __call__(self, judge: Channel, worker: Channel, arena: int, scratch: int) -> None: ...
-
-
-@dataclass(frozen=True)
-class Toolbox:
-    """The imports of the fork server.
-
-    `make_kernels` takes a `DeviceLink`, or None before there is memory, where the backend has a
-    simulated device, which is `serve_device`; else it takes nothing. `notes` report what could not
-    be loaded: a worker loads that itself, when it needs it.
-    """
-
-    make_kernels: Callable[..., Kernels]
-    simulated: bool
-    serve_device: ServeDevice | None = None
-    notes: tuple[str, ...] = ()
-
-    def kernels(self, link: DeviceLink | None) -> Kernels:
-        return self.make_kernels() if self.serve_device is None else self.make_kernels(link)
-
-
-def prepare(backend: Path, device: str) -> Toolbox:
-    """Import the modules that workers of this backend need, before any worker is forked.
-
-    Raises CannotGrade when an installed library does not fit.
-    """
-    sys.dont_write_bytecode = True
-    simulated = device == "cpu"
-    # The libraries' objects stay. Collecting garbage among them would take an eighth of the time
-    # of the imports, and a quarter of a launch that records some thousand accesses.
-    gc.disable()
-    module = backend_module(backend, "simulated" if simulated else "compiled")
-    make_kernels = module.install()
-    refused_imports.install()
-    modules = [module]
-    if simulated and has(backend, "device"):
-        modules.append(backend_module(backend, "device"))
-    notes = [module.preload() for module in modules if hasattr(module, "preload")]
-    if not simulated:
-        _refuse_started_cuda(backend.name)
-    gc.freeze()
-    gc.enable()
-    serve_device = getattr(modules[-1], "serve", None)
-    return Toolbox(make_kernels, simulated, serve_device, tuple(filter(None, notes)))
-
-
-def _refuse_started_cuda(backend: str) -> None:
-    from grader.worker.gpu import cuda_started
-
-    if cuda_started():
-        raise CannotGrade(
-            f"Loading the libraries of {backend!r} started CUDA, so no worker can use the GPU.",
-            "This is a fault of the grader, or of a version of a library that it was not tested "
-            "with: `grader doctor` lists them.",
-        )
 
 
 LIMITS = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 import subprocess
 import sys
 import tempfile
@@ -292,68 +291,3 @@ def copy(x, out):
 def test_a_kernel_file_that_tries_is_refused(behind_walls: dict[str, Result]):
     printed = behind_walls["tries"].output.splitlines()
     assert printed[: len(ATTACKS)] == [f"refused: {name}" for name in ATTACKS]
-
-
-# -- the filter of system calls, carried out here for processors that are not at hand
-
-
-def carried_out(code: bytes, audit: int, number: int, *arguments: int) -> int:
-    """What the filter answers: linux/filter.h, the few operations that it uses."""
-    data = struct.pack("<iIQ6Q", number, audit, 0, *arguments, *[0] * (6 - len(arguments)))
-    lines = list(struct.iter_unpack("<HBBI", code))
-    at = held = 0
-    while True:
-        operation, if_true, if_false, value = lines[at]
-        at += 1
-        if operation == confine.LOAD:
-            (held,) = struct.unpack_from("<I", data, value)
-        elif operation == confine.RETURN:
-            return value
-        else:
-            true = {
-                confine.EQUAL: held == value,
-                confine.AT_LEAST: held >= value,
-                confine.ANY_BIT: bool(held & value),
-            }[operation]
-            at += if_true if true else if_false
-
-
-REFUSED = confine.ERRNO | confine.EPERM
-
-
-@pytest.mark.parametrize("name", confine.PROCESSORS)
-def test_the_filter_refuses_what_it_should_and_nothing_else(name: str):
-    processor = confine.PROCESSORS[name]
-    code = confine.program(processor)
-
-    def answer(number: int, *arguments: int, audit: int = processor.audit) -> int:
-        return carried_out(code, audit, number, *arguments)
-
-    denied = set(processor.denied.values())
-    assert len(denied) == len(processor.denied)
-    special = {processor.clone, processor.socket, processor.ioctl, confine.CLONE3}
-    assert not denied & special
-    for number in range(500):
-        if number not in special:
-            assert answer(number) == (REFUSED if number in denied else confine.ALLOW)
-    assert answer(confine.CLONE3) == confine.ERRNO | confine.ENOSYS
-    assert answer(processor.socket, confine.AF_UNIX) == confine.ALLOW
-    assert {answer(processor.socket, family) for family in (2, 10, 16, 17)} == {REFUSED}
-    assert answer(processor.clone, 0x3D0F00) == confine.ALLOW  # as the C library makes threads
-    assert answer(processor.clone, confine.CLONE_NEWUSER | 17) == REFUSED
-    assert answer(processor.ioctl, 0, confine.TIOCSTI) == REFUSED
-    assert answer(processor.ioctl, 0, 0x5401) == confine.ALLOW
-    assert answer(0, audit=0x40000003) == confine.KILL_PROCESS
-    assert answer(confine.X32) == REFUSED
-
-
-def test_this_processors_numbers_are_those_of_its_headers():
-    """Where headers are at hand."""
-    header = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
-    if not header.exists() or os.uname().machine != "x86_64":
-        pytest.skip("no headers of Linux here")
-    words = [line.split() for line in header.read_text().splitlines()]
-    numbers = {w[1].removeprefix("__NR_"): int(w[2]) for w in words if len(w) == 3}
-    x86 = confine.PROCESSORS["x86_64"]
-    ours = x86.denied | {"clone": x86.clone, "socket": x86.socket, "ioctl": x86.ioctl}
-    assert {name: numbers.get(name, number) for name, number in ours.items()} == ours

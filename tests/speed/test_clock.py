@@ -42,6 +42,7 @@ from grader.speed.slots import Plan, Slots
 from grader.speed.spot_checks import SlotContents
 from grader.worker import loop
 from grader.worker.loop import Worker
+from grader.worker.toolbox import Toolbox
 
 pytestmark = pytest.mark.slow
 
@@ -219,7 +220,7 @@ def test_who_stands_by_looks_out_for_the_next_message_and_for_no_other(
     monkeypatch.setattr(loop, "Channel", Judge)
     monkeypatch.setattr(loop, "limit_resources", lambda simulated: None)
     monkeypatch.setattr(Worker, "do", lambda worker, message: {})
-    loop.serve(loop.Toolbox(Timed, simulated=True), None, None)
+    loop.serve(Toolbox(Timed, simulated=True), None, None)
     assert done == ["answered 1", "answered 2", "watched"]
 
 
