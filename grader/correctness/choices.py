@@ -16,10 +16,10 @@ from grader.correctness.error_limits import close
 from grader.correctness.expected import Expected, limit_of
 from grader.correctness.mismatch import Mismatch
 
-# Elements of one case that count in its share of a choice, and at most those of a row. More would
-# make a kernel whose rows or blocks all have one mask fail by luck, for a wrong share: the step
-# `randomness` finds and names that.
-MOST_COUNTED = 128
+# Elements of one case that count in its share of a choice, and at most those of a row. With more, a
+# kernel that drops half as many as it should, or whole rows or blocks, would fail by luck for its
+# share: the step `randomness` finds and names that.
+MOST_COUNTED = 64
 
 
 def log_chances_of_shares(share: Tensor, total: Tensor, probability: Tensor) -> Tensor:

@@ -8,7 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from grader.correctness.chance import divergence, log_chance_of_groups, log_chance_of_share
+from grader.correctness.chance import (
+    LOG_OF_ONE_CASE,
+    divergence,
+    log_chance_of_groups,
+    log_chance_of_share,
+)
+from grader.correctness.choices import MOST_COUNTED
 
 
 def binomial(total: int, probability: float) -> list[float]:
@@ -42,6 +48,22 @@ def test_the_bound_of_a_share_is_close_to_the_exact_tail():
     total, count = 300, 71  # 30 are expected, and 5.2 is a deviation
     exact = sum(binomial(total, 0.1)[count:])
     assert exact < math.exp(log_chance_of_share(count / total, total, 0.1)) < 40 * exact
+
+
+@pytest.mark.parametrize("drawn", [0.25, 0.75], ids=["half as many", "twice"])
+@pytest.mark.parametrize("total", [127, 128, 129, 1000])
+def test_correctness_leaves_a_wrong_share_to_randomness(total: int, drawn: float):
+    """`verify` failed in 1 of 30 runs, where correctness found it by luck: of 128 elements."""
+    by_luck = sum(
+        chance
+        for count, chance in enumerate(binomial(total, drawn))
+        if log_chance_of_share(count / total, MOST_COUNTED, 0.5) < LOG_OF_ONE_CASE
+    )
+    assert by_luck < 1e-7
+
+
+def test_correctness_finds_that_nothing_is_dropped():
+    assert log_chance_of_share(0.0, MOST_COUNTED, 0.5) < LOG_OF_ONE_CASE
 
 
 def test_groups_are_at_least_as_likely_as_bounded():
