@@ -30,6 +30,7 @@ HOSTS = {  # the keys of those graded with 8 workers for each GPU
     "four_h200s": "one host",
     "one_host_of_h200s": "a second",
     "two_h200s": "a third",
+    "four_h200s_of_20": "a fourth",
 }
 KERNELS = {"solution": "solutions", "wrong_output": "wrong outputs"}
 Run = Mapping[str, Any]
