@@ -326,7 +326,6 @@ class Slots:
         return columns
 
     def stream(self) -> ReferenceCalls:
-        """Return the reference kernel for this exercise's reads and writes, on these slots."""
         return stream_on(self._slots)
 
 

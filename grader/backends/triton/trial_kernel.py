@@ -17,6 +17,5 @@ def _add(a, b, out, length, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def
 
 
 def add(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
-    """`out` = `a` + `b`, all float32 of one length."""
     length = out.numel()
     _add[(triton.cdiv(length, BLOCK),)](a, b, out, length, BLOCK=BLOCK)
