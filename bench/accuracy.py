@@ -46,7 +46,7 @@ from grader.course import catalog
 from grader.course.exercise import Exercise
 from grader.grading.plan import with_step
 
-STREAMS = ROOT / "grader" / "backends" / "triton" / "reference_kernels.py"
+REFERENCE_KERNELS = ROOT / "grader" / "backends" / "triton" / "reference_kernels.py"
 LIARS = ROOT / "tests" / "redteam" / "clock"
 SIZES = ROOT / "tests" / "courses" / "sizes"
 TARGETS = {
@@ -185,9 +185,9 @@ def event_row(exercise: Exercise, step: dict[str, Any], plain: dict[str, Any]) -
 
 
 def itself() -> dict[str, Any]:
-    """The trusted kernel of 01's mix, under the entry's name."""
+    """Grade the reference kernel of 01's mix as if it were a learner's."""
     entry = "\n\ndef vector_add(x, y, out):\n    stream(2, 1, x, y, out)\n"
-    steps = [graded_text("01_vector_add", STREAMS.read_text() + entry) for _ in range(3)]
+    steps = [graded_text("01_vector_add", REFERENCE_KERNELS.read_text() + entry) for _ in range(3)]
     shares = [step["speed"]["share"] for step in steps]
     ok = all(abs(share - 1) <= TARGETS["itself"] for share in shares)
     return {"shares": shares, "ok": ok, "steps": steps}

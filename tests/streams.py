@@ -1,4 +1,4 @@
-"""Exercises that only move tensors, one for any mix of reads, writes and updates."""
+"""Exercises that only move tensors, for mixes that update a tensor, or read one and write one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from grader.course import catalog
 from grader.course.exercise import Exercise
 from grader.speed.mixes import Mix
 
-# Of fused Adam and of a sum with a residual: `grader doctor` measures neither.
+# A sum of four tensors, fused Adam, and a sum into a residual: `grader doctor` measures none.
 OTHERS = (Mix(4, 1, 0), Mix(1, 0, 3), Mix(1, 0, 1))
 
 # All that is written or updated becomes the sum of what is read or updated.
@@ -65,7 +65,7 @@ def test_a_call_repeats_itself(kernel, case):
 
 
 def exercise_of(mix: Mix, root: Path) -> tuple[Exercise, Path]:
-    """Make an exercise that moves such tensors, and a kernel file that calls `stream` for it."""
+    """Make an exercise of this mix, and a kernel file whose entry calls `stream`."""
     names = "abcde"[: mix.tensors]
     written_from, updated_from = mix.reads, mix.reads + mix.writes
     folder = root / "exercises" / "01_stream"

@@ -16,9 +16,9 @@ from grader.correctness.error_limits import close
 from grader.correctness.expected import Expected, limit_of
 from grader.correctness.mismatch import Mismatch
 
-# Elements of one case that count in its share of a choice, and at most those of a row. With more, a
-# kernel that drops half as many as it should, or whole rows or blocks, would fail by luck for its
-# share: the step `randomness` finds and names that.
+# Elements of one case that count in its share of a choice, and at most those of a row. With more,
+# correctness would reject by luck a kernel that drops half or twice as many as it should, or one
+# whose blocks all have one mask. The step `randomness` finds such a kernel, and names its fault.
 MOST_COUNTED = 64
 
 

@@ -146,8 +146,9 @@ class Backend:
 
     `plain_call` defines `install()`, which returns a function from a CUDA tensor to an argument;
     NVIDIA's tools watch such calls. `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a
-    kernel file with `stream(reads, writes, *tensors)`, which reads and writes so many and updates
-    the others in place, and `product_DTYPE(edge)`, which multiplies square matrices.
+    kernel file. Its `stream(reads, writes, *tensors)` reads the first `reads` tensors, writes the
+    next `writes`, and updates the others in place. Its `product_DTYPE(edge)` multiplies square
+    matrices.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""The bandwidth of this GPU's memory, by a reference kernel for any mix of reads and writes.
+"""Measure the bandwidth of this GPU's memory with a reference kernel, for any mix of streams.
 
-It is `stream` of a backend's `reference_kernels`, called as `reference_kernel` says.
+The kernel is `stream` of a backend's `reference_kernels`; a `ReferenceKernel` calls it.
 """
 
 from __future__ import annotations

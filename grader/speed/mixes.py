@@ -29,7 +29,7 @@ class Mix:
         return ", ".join(f"{n} {word}{'s' * (n > 1)}" for word, n in counts if n)
 
 
-# The mixes that `grader doctor` measures. A ceiling of any other is measured like theirs.
+# The mixes that `grader doctor` measures. The speed step measures a ceiling for any mix.
 USUAL = (
     Mix(1, 0, 0),
     Mix(2, 0, 0),

@@ -237,11 +237,15 @@ def test_several_gpus_grade_as_many_a_minute_as_was_measured(costs: ModuleType):
         f"{second['kernels']} kernels with wrong outputs took {second['grading_s']:.0f} s" in words
     )
     rates = f"{second['a_minute']:.0f} and {third['a_minute']:.0f} a minute"
+    assert f"and {third['grading_s']:.0f} s on one of the third: {rates}" in words
     few = record["four_h200s_of_20"]
     assert all(run["students"] == 5 * run["gpus"] for run in few["runs"])
-    four, one = (statistics.median(_on(few, gpus)["parts_s"]["first"]) for gpus in (4, 1))
-    assert f"outputs in {four} s, and those of one GPU in {one} s" in words
-    assert f"and {third['grading_s']:.0f} s on one of the third: {rates}" in words
+    first, second = (
+        [statistics.median(_on(few, gpus)["parts_s"][part]) for gpus in (4, 1)]
+        for part in ("first", "second")
+    )
+    assert f"outputs took {first[0]} s there, and {first[1]} s on one GPU." in words
+    assert f"Measuring a kernel took {second[0]} and {second[1]} s." in words
 
 
 def test_what_other_gpus_do_moves_shares_as_little_as_the_guide_says(costs: ModuleType):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
-from grader.correctness.chance import (
-    LOG_OF_ONE_CASE,
-    divergence,
-    log_chance_of_groups,
-    log_chance_of_share,
-)
-from grader.correctness.choices import MOST_COUNTED
+from grader.correctness.chance import divergence, log_chance_of_groups, log_chance_of_share
+from grader.correctness.choices import unlikely_share
+from grader.correctness.expected import Expected
+from grader.correctness.mismatch import Mismatch
 
 
 def binomial(total: int, probability: float) -> list[float]:
@@ -50,20 +49,31 @@ def test_the_bound_of_a_share_is_close_to_the_exact_tail():
     assert exact < math.exp(log_chance_of_share(count / total, total, 0.1)) < 40 * exact
 
 
-@pytest.mark.parametrize("drawn", [0.25, 0.75], ids=["half as many", "twice"])
-@pytest.mark.parametrize("total", [127, 128, 129, 1000])
-def test_correctness_leaves_a_wrong_share_to_randomness(total: int, drawn: float):
-    """`verify` failed in 1 of 30 runs, where correctness found it by luck: of 128 elements."""
-    by_luck = sum(
-        chance
-        for count, chance in enumerate(binomial(total, drawn))
-        if log_chance_of_share(count / total, MOST_COUNTED, 0.5) < LOG_OF_ONE_CASE
-    )
-    assert by_luck < 1e-7
+def half_dropped(total: int, dropped: int) -> Mismatch | None:
+    """Return what correctness says of so many dropped elements, where half of them should be."""
+    zeros = torch.zeros(total, dtype=torch.float64)
+    choices = [
+        Expected({"out": zeros + value}, {"out": zeros}, {"out": zeros}, 1, True, choice=name)
+        for name, value in (("dropped", 0), ("kept", 1))
+    ]
+    choices = [replace(one, probability=0.5) for one in choices]
+    got = (torch.arange(total) >= dropped).float()
+    return unlikely_share(replace(choices[0], choices=tuple(choices)), "out", got)
 
 
-def test_correctness_finds_that_nothing_is_dropped():
-    assert log_chance_of_share(0.0, MOST_COUNTED, 0.5) < LOG_OF_ONE_CASE
+@pytest.mark.parametrize("drawn", [0.25, 0.75], ids=["half as often", "by either of two draws"])
+def test_correctness_hardly_finds_a_wrong_share(drawn: float):
+    """With 128 counted elements it rejected such a kernel by luck in up to 4 % of runs. `verify`
+    failed, for the step `randomness` should reject it."""
+    chances = enumerate(binomial(128, drawn))
+    assert sum(chance for count, chance in chances if half_dropped(128, count)) < 1e-7
+
+
+@pytest.mark.parametrize("dropped", [0, 128])
+def test_correctness_finds_that_all_or_none_of_a_half_are_dropped(dropped: int):
+    found = half_dropped(128, dropped)
+    assert found is not None
+    assert found.kind == "share"
 
 
 def test_groups_are_at_least_as_likely_as_bounded():

@@ -261,8 +261,8 @@ def test_every_exercise_has_an_eager_form_that_is_called_as_its_kernel_is(name: 
 
 @pytest.mark.parametrize("name", TRITON)
 def test_the_eager_form_is_right_on_every_edge_case(name: str, monkeypatch: pytest.MonkeyPatch):
-    # oneDNN on a processor with AMX multiplies what lies behind a row of 65 numbers by 0, and NaN
-    # lies there.
+    # On a processor with AMX, oneDNN reads past a row of 65 numbers and multiplies what it finds by
+    # 0. NaN lies there.
     monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
     spec, entry = SPECS[name], eager_entry(name)
     for case in spec.edges:

@@ -807,12 +807,7 @@ def test_arguments_of_a_spec_that_reads_its_values_are_laid_out_alike(name: str)
         ("05_swiglu", Mix(2, 1, 0), 6, 2),
         ("06_cross_entropy", Mix(0, 0, 1), 4, 2),
         ("08_gptoss_swiglu", Mix(2, 1, 0), 6, 2),
-        (
-            "09_swiglu_backward",
-            Mix(3, 2, 0),
-            10,
-            2,
-        ),
+        ("09_swiglu_backward", Mix(3, 2, 0), 10, 2),
         ("10_mul_add_relu", Mix(2, 1, 0), 12, 4),
         ("11_sin_cos", Mix(1, 2, 0), 12, 4),
         ("12_fused_mse", Mix(2, 0, 0), 8, 4),
@@ -859,7 +854,7 @@ def test_where_no_input_is_large_the_ceiling_only_writes():
     spec = replace(whole, scored=replace(whole.scored, columns=(256, 4, 256)))
     slots, _ = slots_of(spec, rows=40)
     ceiling = slots.stream()
-    assert {call[:2] == [0, 1] and len(call) for call in ceiling.calls} == {3}
+    assert {(*call[:2], len(call[2:])) for call in ceiling.calls} == {(0, 1, 1)}
     assert ceiling.work == slots.sizes["out"]
 
 
@@ -904,9 +899,8 @@ def test_a_mix_of_no_exercise_has_a_ceiling(arguments: list[Argument], mix: Mix)
     assert ceiling.work == (mix.reads + mix.writes + 2 * mix.updates) * 4096 * 4
 
 
-@pytest.mark.parametrize("mix", [*USUAL, Mix(3, 2, 1)], ids=lambda mix: mix.name)
-def test_the_reference_kernel_takes_the_calls_of_a_ceiling(mix: Mix):
-    entry = flat_stream(mix, 1 << 20, 1).entry
+def test_the_reference_kernel_has_the_entry_of_a_ceiling():
+    entry = flat_stream(Mix(3, 2, 1), 1 << 20, 1).entry
     assert load_entry(backends.reference_file(), entry.name, entry.parameters)
 
 

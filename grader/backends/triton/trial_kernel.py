@@ -1,4 +1,4 @@
-"""A small Triton kernel: `grader doctor` runs it, and the bound `latency` counts its launches."""
+"""A small Triton kernel: `grader doctor` runs it, and the bound `latency` times it."""
 
 from __future__ import annotations
 
