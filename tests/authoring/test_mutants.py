@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,11 @@ from grader.course.exercise import Exercise
 
 ROOT = Path(__file__).parents[2]
 EXERCISES = catalog.exercises(ROOT)
+
+
+@cache  # to make them takes most of the time, and several tests look at the same
+def made_of(exercise: Exercise) -> tuple[mutants.Mutant, ...]:
+    return mutants.make(exercise.solution.read_text())
 
 
 def changes(operator: str, source: str) -> list[str]:
@@ -98,7 +104,7 @@ def test_an_operator_makes_its_changes(operator: str, line: str, expected: list[
 
 @pytest.mark.slow
 def test_every_operator_makes_something_of_the_course():
-    used = {m.operator for e in EXERCISES for m in mutants.make(e.solution.read_text())}
+    used = {mutant.operator for exercise in EXERCISES for mutant in made_of(exercise)}
     assert used == {operator.__name__ for operator in operators.OPERATORS}
 
 
@@ -131,7 +137,7 @@ def test_text_beyond_ascii_does_not_shift_a_change():
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 def test_a_mutant_parses_and_changes_only_its_place(exercise: Exercise):
     source = exercise.solution.read_text()
-    made = mutants.make(source)
+    made = made_of(exercise)
     assert len(made) >= (40 if exercise.any_spec.scored else 10)
     lines = source.splitlines()
     for mutant in made:
@@ -147,8 +153,8 @@ def test_a_mutant_parses_and_changes_only_its_place(exercise: Exercise):
 
 @pytest.mark.parametrize("name", ["04_online_softmax", "p16_warp_shuffle", "t05_block_loop"])
 def test_each_mutant_is_another_program(name: str):
-    source = catalog.find(ROOT, name).solution.read_text()
-    made = mutants.make(source)
+    (exercise,) = (one for one in EXERCISES if one.name == name)
+    source, made = exercise.solution.read_text(), made_of(exercise)
     assert made == mutants.make(source)
     trees = {ast.dump(ast.parse(mutant.source)) for mutant in made}
     assert len(trees) == len(made)
@@ -156,7 +162,7 @@ def test_each_mutant_is_another_program(name: str):
 
 
 def test_a_sample_is_the_same_for_the_same_seed():
-    made = mutants.make(EXERCISES[0].solution.read_text())
+    made = made_of(EXERCISES[0])
     few = mutants.sample(made, 6, seed=1)
     assert few == mutants.sample(made, 6, seed=1)
     assert few != mutants.sample(made, 6, seed=2)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,12 +16,32 @@ from needs_nvrtc import NEEDS_NVRTC
 
 pytestmark = pytest.mark.slow
 
-SAY_WHAT_IS_LOADED = """
-import sys
+# Each looks at what another process could not: what one has loaded after, and which files it made.
+# Of the libraries they share what none of them asks about: torch, and Triton without its compiler.
+SHARED = """
+import json, os, sys, tempfile, traceback
 import torch
-from triton import compile, jit
+from triton import compile, jit, knobs
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
+
+for name, code in json.load(sys.stdin).items():
+    if os.fork() == 0:
+        status = 1
+        try:
+            os.environ |= {"TRITON_CACHE_DIR": f"{name}/cache", "TMPDIR": f"{name}/files"}
+            tempfile.tempdir = None
+            sys.stdout = open(f"{name}/printed", "w")
+            exec(code, globals())
+            sys.stdout.flush()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    os.wait()
+"""
+SAY_WHAT_IS_LOADED = """
 from grader.backends.triton import preload
 
 def loaded():
@@ -29,72 +52,95 @@ before = loaded()
 compile(ASTSource(jit(preload._nothing), {"out": "*fp32"}), target=GPUTarget("cuda", 80, 32))
 print(len(loaded() - before))
 """
-
-
-def run(code: str, tmp_path: Path) -> str:
-    """What Python prints in a process of its own, whose caches and files lie in `tmp_path`."""
-    for name in ("cache", "files"):
-        (tmp_path / name).mkdir()
-    there = {"TRITON_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "files")}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PATH": "/usr/bin:/bin"} | there,
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
-
-
-def test_after_it_a_first_compilation_loads_nothing(tmp_path: Path):
-    assert run(SAY_WHAT_IS_LOADED.replace("AHEAD", "preload.preload()"), tmp_path) == "0"
-
-
-def test_without_it_a_first_compilation_loads_the_compiler(tmp_path: Path):
-    """What the test above is worth."""
-    assert int(run(SAY_WHAT_IS_LOADED.replace("AHEAD", ""), tmp_path)) > 10
-
-
-def test_a_first_compilation_to_ttir_loads_nothing_either(tmp_path: Path):
-    ahead = "import grader.backends.triton.driver.preload as of_driver; of_driver.preload()"
-    code = SAY_WHAT_IS_LOADED.replace("AHEAD", "compiler.install(); " + ahead)
-    code = "from grader.backends.triton.driver import compiler\n" + code.replace(", 80", ", 90")
-    assert run(code, tmp_path) == "0"
-
-
-def test_after_it_a_device_imports_no_operation_and_makes_no_parser(tmp_path: Path):
-    code = """
+TO_TTIR = "from grader.backends.triton.driver import compiler\n" + SAY_WHAT_IS_LOADED.replace(
+    "AHEAD",
+    "compiler.install()\n"
+    "import grader.backends.triton.driver.preload as of_driver\n"
+    "of_driver.preload()",
+).replace(", 80", ", 90")
+SAY_WHAT_A_DEVICE_LACKS = """
 from grader.backends.triton.device import operations
 from grader.backends.triton.device.process import preload
 from grader.backends.triton.device.ttir import lines
 print(preload(), operations._registered.cache_info().misses, lines.grammar.cache_info().misses)
 """
-    assert run(code, tmp_path) == "None 1 1"
-
-
-@pytest.mark.parametrize(
-    "library",
-    [
-        *("triton", "numba", "triton.driver", "triton.device"),
-        pytest.param("cuda", marks=NEEDS_NVRTC),
-    ],
-)
-def test_it_leaves_no_file_and_starts_no_gpu(library: str, tmp_path: Path):
-    """What lies in a worker's home is the learner's to change; a started GPU survives no fork.
-
-    Where there is none, as on a laptop, what needs one is left to the worker."""
-    code = f"""
-import torch
-from triton import knobs
+SAY_WHAT_IT_LEAVES = """
 from grader.backends.{library} import preload
 before = knobs.cache.dir
 preload.preload()
 print(knobs.cache.dir == before, torch.cuda.is_initialized())
 """
-    assert run(code, tmp_path) == "True False"
-    assert list((tmp_path / "cache").iterdir()) == []
-    assert list((tmp_path / "files").iterdir()) == []
+LIBRARIES = ("triton", "numba", "triton.driver", "triton.device", "cuda")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a process printed, and the folder with all files that it made."""
+
+    printed: str
+    folder: Path
+
+
+def run_each(codes: Mapping[str, str], tmp_path: Path) -> dict[str, Ended]:
+    """Run each in a fork of one process, which has imported what SHARED says."""
+    folders = {name: tmp_path / str(number) for number, name in enumerate(codes)}
+    for folder in folders.values():
+        (folder / "cache").mkdir(parents=True)
+        (folder / "files").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", SHARED],
+        env={"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)},
+        cwd=Path(__file__).parents[2],
+        input=json.dumps({str(folders[name]): code for name, code in codes.items()}),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == ""
+    printed = {name: (folder / "printed").read_text() for name, folder in folders.items()}
+    return {name: Ended(printed[name].strip(), folder) for name, folder in folders.items()}
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
+    codes = {
+        "loaded ahead": SAY_WHAT_IS_LOADED.replace("AHEAD", "preload.preload()"),
+        "not loaded ahead": SAY_WHAT_IS_LOADED.replace("AHEAD", ""),
+        "to TTIR": TO_TTIR,
+        "device": SAY_WHAT_A_DEVICE_LACKS,
+    }
+    codes |= {library: SAY_WHAT_IT_LEAVES.format(library=library) for library in LIBRARIES}
+    return run_each(codes, tmp_path_factory.mktemp("preload"))
+
+
+def test_after_it_a_first_compilation_loads_nothing(ended: dict[str, Ended]):
+    assert ended["loaded ahead"].printed == "0"
+
+
+def test_without_it_a_first_compilation_loads_the_compiler(ended: dict[str, Ended]):
+    """What the test above is worth."""
+    assert int(ended["not loaded ahead"].printed) > 10
+
+
+def test_a_first_compilation_to_ttir_loads_nothing_either(ended: dict[str, Ended]):
+    assert ended["to TTIR"].printed == "0"
+
+
+def test_after_it_a_device_imports_no_operation_and_makes_no_parser(ended: dict[str, Ended]):
+    assert ended["device"].printed == "None 1 1"
+
+
+@pytest.mark.parametrize(
+    "library",
+    [*LIBRARIES[:-1], pytest.param("cuda", marks=NEEDS_NVRTC)],
+)
+def test_it_leaves_no_file_and_starts_no_gpu(ended: dict[str, Ended], library: str):
+    """What lies in a worker's home is the learner's to change; a started GPU survives no fork.
+
+    Where there is none, as on a laptop, what needs one is left to the worker."""
+    assert ended[library].printed == "True False"
+    assert list((ended[library].folder / "cache").iterdir()) == []
+    assert list((ended[library].folder / "files").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -134,6 +180,20 @@ def test_returns_why_it_loaded_nothing(
     monkeypatch.delattr(missing)
     module = importlib.import_module(f"grader.backends.{library}.preload")
     assert module.preload().startswith(reason)
+
+
+def run(code: str, tmp_path: Path) -> str:
+    """What Python prints in a process of its own, whose caches and files lie in `tmp_path`."""
+    there = {"TRITON_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PATH": "/usr/bin:/bin"} | there,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
 
 
 @pytest.mark.gpu

@@ -104,11 +104,12 @@ def test_the_wheel_carries_the_course_and_nothing_that_only_authors_need(wheel: 
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"grader"}
 
 
-@pytest.fixture
-def learner(grader: Path, tmp_path: Path) -> Path:
-    """The folder of a learner's first day."""
-    run(grader, tmp_path, "init")
-    return tmp_path / "memory-bound-kernels"
+@pytest.fixture(scope="module")
+def learner(grader: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a learner's first day. A notebook runs in it, and its pages are read."""
+    folder = tmp_path_factory.mktemp("learner")
+    run(grader, folder, "init")
+    return folder / "memory-bound-kernels"
 
 
 def test_a_first_day_in_the_loop(grader: Path, tmp_path: Path):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import warm
 
 from grader import cli
 
@@ -35,7 +37,16 @@ def test_a_check_grades_a_kernel_file(
     assert [step["name"] for step in result["steps"] if step["outcome"] == "fail"] == failed
 
 
+@pytest.fixture
+def _forked() -> Iterator[None]:
+    """Fork judge and worker: the test above starts them as a user's do."""
+    warm.use(warm=True)
+    yield
+    warm.use(warm=False)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_forked")
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "rule"),
     [

@@ -1104,10 +1104,15 @@ def examined(done: subprocess.CompletedProcess[str]) -> dict[tuple[str, str], Fi
     return found
 
 
-def test_this_machine_in_json():
-    done = doctor(sys.executable, "--json")
-    assert done.stdout.count("\n") == 1
-    found = examined(done)
+@pytest.fixture(scope="module")
+def here() -> subprocess.CompletedProcess[str]:
+    """What the command says of this machine."""
+    return doctor(sys.executable, "--json")
+
+
+def test_this_machine_in_json(here: subprocess.CompletedProcess[str]):
+    assert here.stdout.count("\n") == 1
+    found = examined(here)
     for name in ("Triton", "numba CUDA"):
         assert fields_of(found["simulators", name]) == (
             *("ok", "simulates a kernel: 1,000 sums are right", None),
@@ -1126,14 +1131,26 @@ def test_this_machine_in_json():
     assert set(groups) == {group.value for group in Group}
 
 
-def test_this_machine_in_text():
-    done = doctor(sys.executable, NO_COLOR="1")
-    assert "\x1b" not in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    assert len(done.stdout.splitlines()) <= render.MOST_LINES
+def test_this_machine_in_text(
+    here: subprocess.CompletedProcess[str], monkeypatch: pytest.MonkeyPatch, capsys
+):
+    """Of the same examination; with broken simulators, below, the command itself prints text."""
+    made = Examination.model_validate_json(here.stdout)
+    monkeypatch.setattr(examine, "run", lambda progress: made)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert cli.main(["doctor"]) == records.exit_code(made)
+    shown = capsys.readouterr().out
+    assert_short(shown)
+    assert "here: Triton and numba CUDA kernels are graded in simulation" in shown
+
+
+def assert_short(shown: str) -> None:
+    """It fits on a screen, says in one line how much was found, and has no colour."""
+    assert "\x1b" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert len(shown.splitlines()) <= render.MOST_LINES
     sums = r"^(NO PROBLEM|\d+ PROBLEMS?)  \d+ checks passed, \d+ notes?; "
-    assert re.search(sums, done.stdout, re.MULTILINE)
-    assert "here: Triton and numba CUDA kernels are graded in simulation" in done.stdout
+    assert re.search(sums, shown, re.MULTILINE)
 
 
 def test_a_torch_that_cannot_be_imported_is_one_problem_among_findings(python, tmp_path: Path):
@@ -1166,27 +1183,36 @@ def test_a_torch_that_crashes_is_a_finding(python):
     assert found["installation", "numpy"].state is State.OK
 
 
-def test_one_simulator_that_is_missing_does_not_stop_the_other(python):
-    gone = """raise ModuleNotFoundError("No module named 'triton'")"""
-    found = examined(doctor(python({"triton/__init__.py": gone}), "--json"))
-    assert found["simulators", "Triton"].message == (
+@pytest.fixture(scope="module")
+def lacking(python) -> dict[tuple[str, str], Finding]:
+    """What is found where Triton is missing, and the compiler of CUDA C++."""
+    no_triton = """raise ModuleNotFoundError("No module named 'triton'")"""
+    no_nvrtc = "from grader.backends.cuda import preload; preload.nvrtc = None"
+    executable = python({"triton/__init__.py": no_triton, "sitecustomize.py": no_nvrtc})
+    return examined(doctor(executable, "--json"))
+
+
+def test_one_simulator_that_is_missing_does_not_stop_the_other(lacking):
+    assert lacking["simulators", "Triton"].message == (
         "The worker process could not start (it ended itself with exit status 1). "
         "ModuleNotFoundError: No module named 'triton'"
     )
-    assert found["simulators", "numba CUDA"].state is State.OK
-    assert found["walls", "leftovers"].state is State.OK
+    assert lacking["simulators", "numba CUDA"].state is State.OK
+    assert lacking["walls", "leftovers"].state is State.OK
 
 
-def test_the_compiler_of_cuda_that_is_missing_is_a_note_with_its_command(python):
-    """`kernel_cuda.py` could not be graded, and doctor said that all was as it should be."""
-    gone = "from grader.backends.cuda import preload; preload.nvrtc = None"
-    done = doctor(python({"sitecustomize.py": gone}), "--json")
-    assert fields_of(examined(done)["tools", "CUDA C++"]) == (
+def test_the_compiler_of_cuda_that_is_missing_is_a_note_with_its_command(lacking):
+    """`kernel_cuda.py` could not be graded, and doctor said that all was as it should be.
+
+    The command ends with 3 for the one problem there is, which is Triton's.
+    """
+    assert fields_of(lacking["tools", "CUDA C++"]) == (
         "note",
         "NVRTC, which compiles CUDA C++, is not installed.",
         "`pip install 'kernel-grader[cuda]'` brings it.",
     )
-    assert done.returncode == 0
+    problems = {about for about, one in lacking.items() if one.state is State.PROBLEM}
+    assert problems == {("simulators", "Triton")}
 
 
 BROKEN = {
@@ -1215,7 +1241,9 @@ def test_broken_simulators_are_findings_without_secrets(python, tmp_path: Path):
         f"{start}ended itself with exit status 1). AttributeError: …/x has no row_stack"
     )
     assert found["walls", "walls"].message == "not tested: no worker works"
-    shown = done.stdout + doctor(executable, **names, **token).stdout
+    text = doctor(executable, **names, **token, NO_COLOR="1").stdout
+    assert_short(text)
+    shown = done.stdout + text
     for secret in ("secret", str(tmp_path), os.uname().nodename, str(ROOT)):
         assert secret not in shown
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import torch
 
 from grader.backends import find
 from grader.course.exercise import Exercise
+from grader.grading.counting import count
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.steps.correctness import no_work
@@ -40,6 +42,10 @@ TRITON, NUMBA = (Exercise(COURSE / name) for name in ("01_triton", "02_numba"))
 PAIRS = [(one, dtype) for one in (TRITON, NUMBA) for dtype in find(one.spec.backend).dtypes]
 each_dtype = pytest.mark.parametrize(
     ("exercise", "dtype"), PAIRS, ids=[f"{one.spec.backend}-{dtype}" for one, dtype in PAIRS]
+)
+# A worker takes cases of every dtype, as in a check: to start one for each takes most of the time.
+each_exercise = pytest.mark.parametrize(
+    "exercise", [TRITON, NUMBA], ids=lambda one: one.spec.backend
 )
 # The same sums by torch, without a kernel.
 WITHOUT = """
@@ -72,24 +78,30 @@ def grading_of(fork_servers: ForkServers, tmp_path: Path) -> Iterator[Callable[.
         grading.close()
 
 
-@each_dtype
-def test_right_kernels_pass_with_every_distribution(grading_of, exercise: Exercise, dtype: str):
+def dtypes_of(exercise: Exercise) -> tuple[str, ...]:
+    return find(exercise.spec.backend).dtypes
+
+
+@each_exercise
+def test_right_kernels_pass_with_every_distribution(grading_of, exercise: Exercise):
     grading = grading_of(exercise)
-    for number, draw in enumerate(DRAWS):
-        case = Case((70,), dtype, draw=draw, offset=number % 2, seed=number + 1)
-        assert try_case(grading, case) is None
+    for dtype in dtypes_of(exercise):
+        for number, draw in enumerate(DRAWS):
+            case = Case((70,), dtype, draw=draw, offset=number % 2, seed=number + 1)
+            assert try_case(grading, case) is None, case
 
 
-@each_dtype
-def test_elements_that_are_never_written_are_named(grading_of, exercise: Exercise, dtype: str):
+@each_exercise
+def test_elements_that_are_never_written_are_named(grading_of, exercise: Exercise):
     inside = "at < n" if exercise is TRITON else "i < out.size"
     # Four of them: one may begin as what is right.
     grading = grading_of(exercise, inside, inside.replace("<", "< -4 +"))
-    failure = try_case(grading, Case((70,), dtype, seed=3))
-    assert failure is not None
-    assert failure.kind == "never_written"
-    begins_as_nan = "float" in dtype and "float8" not in dtype
-    assert ("begins as NaN" in failure.hint) == begins_as_nan
+    for dtype in dtypes_of(exercise):
+        failure = try_case(grading, Case((70,), dtype, seed=3))
+        assert failure is not None, dtype
+        assert failure.kind == "never_written", dtype
+        begins_as_nan = "float" in dtype and "float8" not in dtype
+        assert ("begins as NaN" in failure.hint) == begins_as_nan, dtype
 
 
 @pytest.mark.parametrize(
@@ -113,41 +125,38 @@ def test_bools_are_shown_as_such_and_in_pictures_too(grading_of):
     assert {(one.expected, one.got) for one in trace.wrong["out"]} == {("True", "False")}
 
 
-@each_dtype
-def test_traffic_counts_elements_of_every_size(grading_of, exercise: Exercise, dtype: str):
+@each_exercise
+def test_traffic_counts_elements_of_every_size(grading_of, exercise: Exercise):
     grading = grading_of(exercise)
-    grading.spec = replace(grading.spec, counted=Case((1000,), dtype))
-    found = traffic(grading)
-    assert found.outcome is Outcome.PASS
-    assert [(one.argument, one.reads, one.writes) for one in found.traffic] == [
-        *(("x", 1.0, 0.0), ("acc", 1.0, 1.0), ("out", 0.0, 1.0)),
-    ]
+    for dtype in dtypes_of(exercise):
+        grading.forget(count)
+        grading.spec = replace(grading.spec, counted=Case((1000,), dtype))
+        found = traffic(grading)
+        assert found.outcome is Outcome.PASS, dtype
+        assert [(one.argument, one.reads, one.writes) for one in found.traffic] == [
+            *(("x", 1.0, 0.0), ("acc", 1.0, 1.0), ("out", 0.0, 1.0)),
+        ], dtype
 
 
-@each_dtype
-@pytest.mark.parametrize("length", [1, 70])
-def test_an_honest_kernel_is_wrong_without_its_launches(
-    grading_of, exercise: Exercise, dtype: str, length: int
-):
+@each_exercise
+def test_an_honest_kernel_is_wrong_without_its_launches(grading_of, exercise: Exercise):
     """By chance, too: a bool that nobody wrote would be right half of the time."""
     grading = grading_of(exercise)
-    grading.spec = replace(grading.spec, counted=Case((length,), dtype))
-    assert [without_kernels(grading) for _ in range(6)] == [None] * 6
+    for dtype, length in product(dtypes_of(exercise), (1, 70)):
+        grading.spec = replace(grading.spec, counted=Case((length,), dtype))
+        assert [without_kernels(grading) for _ in range(6)] == [None] * 6, (dtype, length)
 
 
-@pytest.mark.parametrize("dtype", find("triton").dtypes)
-def test_sums_by_torch_are_found_to_need_no_kernel(
-    fork_servers: ForkServers, tmp_path: Path, dtype: str
-):
+def test_sums_by_torch_are_found_to_need_no_kernel(fork_servers: ForkServers, tmp_path: Path):
     (tmp_path / "kernel.py").write_text(WITHOUT)
     options = Options(device="cpu", shrink=False, seed=1)
-    grading = Grading(TRITON, tmp_path / "kernel.py", options, fork_servers)
-    grading.spec = replace(grading.spec, counted=Case((70,), dtype, draw="ties"))
-    assert try_case(grading, Case((70,), dtype, seed=3)) is None
-    failure = without_kernels(grading)
-    assert failure is not None
-    assert failure.kind == "no_kernel"
-    grading.close()
+    with closing(Grading(TRITON, tmp_path / "kernel.py", options, fork_servers)) as grading:
+        for dtype in dtypes_of(TRITON):
+            grading.spec = replace(grading.spec, counted=Case((70,), dtype, draw="ties"))
+            assert try_case(grading, Case((70,), dtype, seed=3)) is None, dtype
+            failure = without_kernels(grading)
+            assert failure is not None, dtype
+            assert failure.kind == "no_kernel", dtype
 
 
 @each_dtype

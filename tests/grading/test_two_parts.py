@@ -28,23 +28,30 @@ def asked(course: str, name: str, kernel: str = "") -> Request:
     return Request(exercise, file, Options(device="cuda", seed=1))
 
 
+RIGHT = [("shapes", "01_ragged_sum"), ("entries", "01_scale")]
+# And whether the first part comes to measuring.
+WRONG = [
+    ("toy", "p01_double", "wrong_last.py", False),
+    ("entries", "01_scale", "wrong_backward_reads_twice.py", True),
+    ("entries", "01_scale", "wrong_backward_drops_a_row.py", True),
+]
+
+
 @pytest.fixture(scope="module")
 def graded() -> Graded:
-    """Grade on the CPU what is left of each request; of equal ones, which tests share, the first.
+    """Grade on the CPU what is left of each request: one judge grades them all.
 
     What explains a failure plays no part here, and is not looked for.
     """
-    known: dict[Request, Result] = {}
-
-    def grade(*requests: Request) -> list[Result]:
-        new = [one for one in requests if one not in known]
-        on_cpu = [replace(one.options, device="cpu", shrink=False) for one in new]
-        asked = [replace(one, options=o) for one, o in zip(new, on_cpu, strict=True)]
-        if new:
-            known.update(zip(new, check.run(asked, lambda text: None), strict=True))
-        return [known[one] for one in requests]
-
-    return grade
+    whole = [asked(*one) for one in (*RIGHT, *(wrong[:3] for wrong in WRONG))]
+    parts = [(one, two_parts.first_part(one), two_parts.second_part(one)) for one in whole]
+    requests = [part for each in parts for part in each]
+    on_cpu = [
+        replace(one, options=replace(one.options, device="cpu", shrink=False)) for one in requests
+    ]
+    results = check.run(on_cpu, lambda text: None)
+    known: dict[Request, Result] = dict(zip(requests, results, strict=True))
+    return lambda *asked: [known[one] for one in asked]
 
 
 def shape(result: Result) -> object:
@@ -54,7 +61,7 @@ def shape(result: Result) -> object:
     return result.status, result.points, result.max_points, steps, entries
 
 
-@pytest.mark.parametrize(("course", "name"), [("shapes", "01_ragged_sum"), ("entries", "01_scale")])
+@pytest.mark.parametrize(("course", "name"), RIGHT)
 def test_both_parts_together_have_the_steps_and_points_of_a_whole_check(
     course: str, name: str, graded: Graded
 ):
@@ -68,14 +75,7 @@ def test_both_parts_together_have_the_steps_and_points_of_a_whole_check(
     assert shape(two_parts.joined(one, first, second)) == shape(whole)
 
 
-@pytest.mark.parametrize(
-    ("course", "name", "kernel", "measured"),
-    [
-        ("toy", "p01_double", "wrong_last.py", False),
-        ("entries", "01_scale", "wrong_backward_reads_twice.py", True),
-        ("entries", "01_scale", "wrong_backward_drops_a_row.py", True),
-    ],
-)
+@pytest.mark.parametrize(("course", "name", "kernel", "measured"), WRONG)
 def test_a_kernel_that_fails_in_either_part_fails_as_in_a_whole_check(
     course: str, name: str, kernel: str, measured: bool, graded: Graded
 ):
@@ -100,14 +100,19 @@ def test_a_file_of_which_one_entry_failed_is_rejected_in_the_first_part(graded: 
     assert two_parts.of_part(right, result).status is not Status.FAIL
 
 
-@pytest.mark.parametrize("left_out", [(), ("properties",)], ids=["whole", "without properties"])
-def test_a_step_that_is_left_out_leaves_out_its_tests(tmp_path: Path, left_out: tuple[str, ...]):
+def test_a_step_that_is_left_out_leaves_out_its_tests(tmp_path: Path):
     """They ran all the same, for nothing: most of a minute for a product of matrices on a GPU."""
-    root = shutil.copytree(COURSES / "small", tmp_path / "course")
-    exercise = catalog.find(root, "01_double")
-    ran = tmp_path / "ran"
-    law = f"def test_is_called(kernel):\n    open({str(ran)!r}, 'w').close()\n"
-    exercise.tests.write_text(law, encoding="utf-8")
-    options = Options(device="cpu", seed=1, leave_out=left_out)
-    check.run([check.Request(exercise, exercise.solution, options)], lambda text: None)
-    assert ran.exists() is not bool(left_out)
+    requests, ran = [], {}
+    for left_out in ((), ("properties",)):
+        root = shutil.copytree(COURSES / "small", tmp_path / f"without {len(left_out)}")
+        exercise = catalog.find(root, "01_double")
+        ran[left_out] = root / "ran"
+        law = f"def test_is_called(kernel):\n    open({str(root / 'ran')!r}, 'w').close()\n"
+        exercise.tests.write_text(law, encoding="utf-8")
+        options = Options(device="cpu", seed=1, leave_out=left_out)
+        requests.append(check.Request(exercise, exercise.solution, options))
+    check.run(requests, lambda text: None)
+    assert {left_out: path.exists() for left_out, path in ran.items()} == {
+        (): True,
+        ("properties",): False,
+    }

@@ -260,16 +260,22 @@ def test_the_launches_without_effect_are_those_that_the_device_saw(
 # -- processes
 
 
-@pytest.fixture
-def started() -> Iterator[tuple[ForkServer, WorkerLink]]:
+@pytest.fixture(scope="module")
+def fork_server() -> Iterator[ForkServer]:
+    """One for all tests: it takes seconds to start, and starts again where a test ended it."""
     processes.adopt_orphans()
-    arena = HostArena(1 << 20)
-    with closing(ForkServer("triton", "cpu")) as fork_server:
+    with closing(ForkServer("triton", "cpu")) as made:
+        yield made
+
+
+@pytest.fixture
+def started(fork_server: ForkServer) -> Iterator[tuple[ForkServer, WorkerLink]]:
+    """With a worker and a device of its own for each test."""
+    with closing(HostArena(1 << 20)) as arena:
         link = WorkerLink(ENTRY, KERNEL, fork_server, arena)
         link.call(CALL)
         yield fork_server, link
         link.close()
-    arena.close()
 
 
 def of_device_and_worker(fork_server: ForkServer) -> tuple[int, int]:
@@ -340,10 +346,9 @@ def test_a_killed_device_is_no_failure_of_the_kernel(started: Started):
 
 
 @pytest.mark.parametrize("killed", ["the judge's patience", "worker", "parent"])
-def test_a_launch_without_end_leaves_neither(killed: str):
-    processes.adopt_orphans()
+def test_a_launch_without_end_leaves_neither(fork_server: ForkServer, killed: str):
     limits = Limits(call_s=2.0 if killed == "the judge's patience" else 60.0)
-    with closing(HostArena(1 << 20)) as arena, closing(ForkServer("triton", "cpu")) as fork_server:
+    with closing(HostArena(1 << 20)) as arena:
         link = WorkerLink(replace(ENTRY, limits=limits), ENDLESS, fork_server, arena)
         link.load()
         device, worker = of_device_and_worker(fork_server)
@@ -386,6 +391,7 @@ def test_neither_outlives_the_judges_line(started: Started):
     assert fork_server._control is not None
     fork_server._control.shutdown(socket.SHUT_RDWR)
     assert gone(before)
+    fork_server.close()  # the next test has it start again
 
 
 def test_both_stop_and_run_again(started: Started):

@@ -13,7 +13,7 @@ import pytest
 from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
-from grader import cli
+from grader import backends, cli
 from grader.course.exercise import Exercise
 from grader.doctor import hardening
 from grader.grading import check
@@ -56,10 +56,31 @@ def offered(name: str) -> bool:
     return name not in asked or asked[name]() is None
 
 
-def fallen(without: str) -> set[str]:
+# A language without a library. The walls are the same for all, and numba takes a second to import.
+BARE = {
+    "__init__.py": (
+        "from dataclasses import replace\n"
+        "from grader.backends import numba\n"
+        "BACKEND = replace(numba.BACKEND, name='bare')\n"
+    ),
+    "simulated.py": "def install():\n    return lambda: None\n",
+}
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("languages") / "bare"
+    folder.mkdir()
+    for name, text in BARE.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def fallen(without: str, language: Path) -> set[str]:
     """The walls that do not hold around a worker for which these were not built."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(commands.WITHOUT, without)
+        patch.setattr(backends, "folder", lambda name: language)
         with closing(ForkServer("numba", "cpu")) as fork_server:
             tried = walls.try_all(fork_server, COPY)
     assert [wall.name for wall in tried] == list(walls.MEANING)
@@ -90,7 +111,8 @@ FALLS = {
 
 @pytest.mark.parametrize("without", FALLS, ids=lambda without: without or "nothing missing")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest has threads
-def test_each_wall_holds_until_it_is_not_built(without: str):
+def test_each_wall_holds_until_it_is_not_built(bare: Path, without: str):
+    """Where nothing is missing, around a worker that has numba."""
     if not all(map(offered, confine.NAMES)):
         pytest.skip("the kernel of this machine does not offer all walls")
     # Linux limits the processes of root in no namespace; who is not root has rights in one alone.
@@ -99,16 +121,17 @@ def test_each_wall_holds_until_it_is_not_built(without: str):
     either |= (
         {"privileges"} if not root and {"namespaces", "mounts"} <= {*without.split(",")} else set()
     )
-    assert fallen(without) | either == FALLS[without] | either
+    language = bare if without else backends.folder("numba")
+    assert fallen(without, language) | either == FALLS[without] | either
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_another_user_alone_keeps_from_the_judge_and_limits_processes():
+def test_another_user_alone_keeps_from_the_judge_and_limits_processes(bare: Path):
     """Python must be readable for it: where it lies in root's own folder, `mounts` shows it."""
     without = set(confine.NAMES) - {"user", "mounts"}
-    assert not fallen(",".join(without)) & {*JUDGE, "processes", "installation", "files"}
-    assert fallen(",".join(without | {"user"})) >= {*JUDGE, "processes"}
+    assert not fallen(",".join(without), bare) & {*JUDGE, "processes", "installation", "files"}
+    assert fallen(",".join(without | {"user"}), bare) >= {*JUDGE, "processes"}
 
 
 def test_what_is_tried_is_what_is_told():

@@ -13,9 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import few_cases
 import pytest
 
-from grader.course import catalog
+from grader.course import Exercise, catalog
 from grader.grading import check
 from grader.grading.options import Options
 from grader.model.errors import UsageError
@@ -59,10 +60,16 @@ def vector_add(x, y, out):
 """
 
 
-def judged(*files: Path) -> list[dict[str, Any]]:
+@pytest.fixture(scope="module")
+def add(tmp_path_factory: pytest.TempPathFactory) -> Exercise:
+    """The first exercise, by whose few cases the same kernels are judged time and again."""
+    return Exercise(few_cases.put_into(tmp_path_factory.mktemp("course")))
+
+
+def judged(add: Exercise, *files: Path) -> list[dict[str, Any]]:
     """What is decided of these kernels of the first exercise, without what takes time."""
     requests = [
-        check.Request(ADD, file, Options(device="cpu", seed=SEED, shrink=False)) for file in files
+        check.Request(add, file, Options(device="cpu", seed=SEED, shrink=False)) for file in files
     ]
     return [decided(result.model_dump()) for result in check.run(requests, lambda text: None)]
 
@@ -99,8 +106,8 @@ def zeros(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def before(zeros: Path) -> list[dict[str, Any]]:
-    return judged(zeros, ADD.solution)
+def before(add: Exercise, zeros: Path) -> list[dict[str, Any]]:
+    return judged(add, zeros, ADD.solution)
 
 
 def test_what_is_judged_before_is_as_it_should_be(before: list[dict[str, Any]]):
@@ -108,7 +115,11 @@ def test_what_is_judged_before_is_as_it_should_be(before: list[dict[str, Any]]):
 
 
 def test_what_cheats_leave_behind_changes_no_later_verdict(
-    before: list[dict[str, Any]], zeros: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    before: list[dict[str, Any]],
+    add: Exercise,
+    zeros: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     """Not even of the next cheat: all of them have one judge."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -122,7 +133,7 @@ def test_what_cheats_leave_behind_changes_no_later_verdict(
     results = check.run(requests, lambda text: None)
     assert processes_of(tmp_path) == []
     assert [str(result.status) for result in results] == ["fail"] * len(PLANTING)
-    assert judged(zeros, ADD.solution) == before
+    assert judged(add, zeros, ADD.solution) == before
 
 
 # Right, and opens its home to others, in which a name that a trial writes to is taken.
@@ -149,12 +160,12 @@ def test_what_a_kernel_leaves_in_its_home_opens_no_wall_of_the_next_exercise(tmp
     assert opened.walls
 
 
-def test_one_judge_clears_up_between_two_checks_of_one_file(tmp_path: Path):
+def test_one_judge_clears_up_between_two_checks_of_one_file(add: Exercise, tmp_path: Path):
     """What the first leaves behind would earn the second its points."""
     locked = tmp_path / "locked.py"
     locked.write_text(ADD.solution.read_text(encoding="utf-8") + LOCKED)
     cheat = CHEATS / "c64_leaves_files.py"
-    assert [one["status"] for one in judged(locked, locked, cheat, cheat)] == ["fail"] * 4
+    assert [one["status"] for one in judged(add, locked, locked, cheat, cheat)] == ["fail"] * 4
 
 
 # -- what lies beside the kernel file, and the variables of whoever starts the check
@@ -206,7 +217,7 @@ def planted(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("which", [0, 1], ids=["wrong", "right"])
 def test_neither_neighbours_nor_variables_change_a_verdict(
-    before: list[dict[str, Any]], zeros: Path, planted: Path, which: int
+    before: list[dict[str, Any]], add: Exercise, zeros: Path, planted: Path, which: int
 ):
     kernel = planted / "kernel.py"
     kernel.write_text(WATCHFUL + (zeros, ADD.solution)[which].read_text(encoding="utf-8"))
@@ -216,9 +227,9 @@ def test_neither_neighbours_nor_variables_change_a_verdict(
     }
     options = ["--device", "cpu", "--seed", str(SEED), "--json"]
     done = subprocess.run(
-        [Path(sys.executable).with_name("grader"), "check", ADD.name, "--kernel", kernel, *options],
+        [Path(sys.executable).with_name("grader"), "check", add.name, "--kernel", kernel, *options],
         cwd=planted,
-        env=os.environ | variables | {"GRADER_COURSE": str(ROOT)},
+        env=os.environ | variables | {"GRADER_COURSE": str(add.root)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

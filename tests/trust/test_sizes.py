@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from pages import rows, section
+from specs import with_spec
 
 from grader.course import catalog
-from grader.grading import check
+from grader.course.exercise import Exercise
+from grader.grading import steps as all_steps
 from grader.grading.options import Options
+from grader.grading.recording import run
+from grader.grading.session import Grading
+from grader.model.cases import Case
 from grader.model.exercise import Spec
 from grader.model.outcomes import Outcome
-from grader.model.results import Result
+from grader.model.results import Step
+from grader.sandbox.fork_servers import ForkServers
 
 ROOT = Path(__file__).parents[2]
+STEPS = all_steps.every()
 SHELF = "exercises"
 EXERCISES = {e.name: e for e in catalog.parts(ROOT) if e.folder.parent.name == SHELF}
 TRITON = [e for e in EXERCISES.values() if e.spec.backend == "triton"]
@@ -34,6 +43,7 @@ class Wrong:
     exercise: str
     name: str  # as in docs/trust.md
     changes: tuple[tuple[str, str], ...]
+    reached: Callable[[Case], bool]  # whether a case is large enough for it to be wrong
     kind: str = "value"  # of the failure
 
     def __str__(self) -> str:
@@ -54,57 +64,68 @@ OUTPUT = {"01_vector_add": "out", "05_swiglu": "out", "06_cross_entropy": "logit
 OUTPUT |= dict.fromkeys(SOFTMAX, "out")
 
 
+def _elements(least: int) -> Callable[[Case], bool]:
+    return lambda case: case.elements >= least
+
+
+def _rows(least: int) -> Callable[[Case], bool]:
+    return lambda case: case.shape[0] >= least
+
+
+def _columns(least: int) -> Callable[[Case], bool]:
+    return lambda case: case.shape[1] >= least
+
+
+def _last_row_begins(least: int) -> Callable[[Case], bool]:
+    return lambda case: (case.shape[0] - 1) * case.shape[1] >= least
+
+
 def wrong_kernels() -> list[Wrong]:
     wrong: list[Wrong] = []
     for exercise, out in OUTPUT.items():
-        of = f"{out}.numel()"
-        wrong += [
-            Wrong(exercise, "from 2¹⁵ elements on", _spoils(f"{of} >= 2**15", f"{out}.zero_()")),
-            Wrong(exercise, "from 2¹⁶ elements on", _spoils(f"{of} >= 2**16", f"{out}.zero_()")),
-        ]
+        for power, name in ((15, "2¹⁵"), (16, "2¹⁶")):
+            changes = _spoils(f"{out}.numel() >= 2**{power}", f"{out}.zero_()")
+            name = f"from {name} elements on"
+            wrong.append(Wrong(exercise, name, changes, _elements(2**power)))
         if exercise != "01_vector_add":
-            wrong += [
-                Wrong(
-                    exercise, "from row 64 on", _spoils(f"{out}.shape[0] > 64", f"{out}[64:] = 7")
-                ),
-                Wrong(
-                    exercise,
-                    "from 16,384 columns on",
-                    _spoils(f"{out}.shape[1] > 16384", f"{out}[:, 16384:] = 7"),
-                ),
-            ]
-    for bits in ("int16", "uint16"):
+            changes = _spoils(f"{out}.shape[0] > 64", f"{out}[64:] = 7")
+            wrong.append(Wrong(exercise, "from row 64 on", changes, _rows(65)))
+            changes = _spoils(f"{out}.shape[1] > 16384", f"{out}[:, 16384:] = 7")
+            wrong.append(Wrong(exercise, "from 16,384 columns on", changes, _columns(16385)))
+    for bits, least in (("int16", 2**15 + 1), ("uint16", 2**16 + 1)):
         block = (r"tl\.program_id\(0\)\.to\(tl\.int64\) \* BLOCK \+ tl\.arange\(0, BLOCK\)",)
         narrow = f"(tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)).to(tl.{bits})"
         name = f"{bits} offsets"
-        wrong.append(Wrong("01_vector_add", name, ((*block, narrow),), "*"))
+        wrong.append(Wrong("01_vector_add", name, ((*block, narrow),), _elements(least), "*"))
         columns = (
             (
                 r"tl\.program_id\(1\) \* BLOCK \+ tl\.arange\(0, BLOCK\)",
                 f"(tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)).to(tl.{bits})",
             ),
         )
-        wrong.append(Wrong("05_swiglu", name, columns, "*"))
+        wrong.append(Wrong("05_swiglu", name, columns, _columns(least), "*"))
         for exercise in (*SOFTMAX, "06_cross_entropy"):
             start = ((r"start \+ lanes", f"(start + lanes).to(tl.{bits})"),)
-            wrong.append(Wrong(exercise, name, start, "*"))
+            wrong.append(Wrong(exercise, name, start, _columns(least), "*"))
         for exercise, stride in (
             ("05_swiglu", "gate_stride"),
             ("06_cross_entropy", "stride"),
             *((each, "x_stride") for each in SOFTMAX),
         ):
             start = ((rf"\brow \* {stride}", f"(row * {stride}).to(tl.{bits})"),)
-            wrong.append(Wrong(exercise, f"{bits} starts of rows", start, "*"))
+            name = f"{bits} starts of rows"
+            wrong.append(Wrong(exercise, name, start, _last_row_begins(least), "*"))
     for exercise, changes in ROWS_ON_Y.items():
         axis = (r"tl\.program_id\(0\)", "tl.program_id(1)")
-        wrong.append(Wrong(exercise, "rows along y", (*changes, axis), "launch_refused"))
+        changes = (*changes, axis)
+        wrong.append(Wrong(exercise, "rows along y", changes, _rows(2**16), "launch_refused"))
     swapped = (
         (r"tl\.program_id\(0\)", "tl.program_id(2)"),
         (r"tl\.program_id\(1\)", "tl.program_id(0)"),
         (r"tl\.program_id\(2\)", "tl.program_id(1)"),
         (r"\(rows, triton\.cdiv\(columns, BLOCK\)\)", "(triton.cdiv(columns, BLOCK), rows)"),
     )
-    wrong.append(Wrong("05_swiglu", "rows along y", swapped, "launch_refused"))
+    wrong.append(Wrong("05_swiglu", "rows along y", swapped, _rows(2**16), "launch_refused"))
     return wrong
 
 
@@ -112,15 +133,30 @@ WRONG = wrong_kernels()
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[Wrong, Result]:
-    """Have one judge grade all of them."""
+def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[Wrong, Mapping[str, Step]]:
+    """Of each: its steps up to `correctness`, with those of the exercise's edges that reach it.
+
+    What some cases of an exercise reject, all of them do, and the small ones took most of the time.
+    """
     folder = tmp_path_factory.mktemp("wrong")
-    options = Options(device="cpu", seed=1, shrink=False)
-    requests = [
-        check.Request(EXERCISES[wrong.exercise], written(wrong, folder / str(number)), options)
-        for number, wrong in enumerate(WRONG)
-    ]
-    return dict(zip(WRONG, check.run(requests, lambda text: None), strict=True))
+    found = {}
+    with closing(ForkServers()) as fork_servers:
+        for number, wrong in enumerate(WRONG):
+            exercise = with_edges_that_reach(wrong)
+            file = written(wrong, folder / str(number))
+            options = Options(device="cpu", seed=1, shrink=False)
+            with closing(Grading(exercise, file, options, fork_servers)) as grading:
+                found[wrong] = {name: run(grading, STEPS[name]) for name in ("load", "correctness")}
+    return found
+
+
+def with_edges_that_reach(wrong: Wrong) -> Exercise:
+    """The smallest first. Where there is none, the case that is launched only has as many rows."""
+    exercise = EXERCISES[wrong.exercise]
+    spec = exercise.spec
+    reaching = sorted(filter(wrong.reached, spec.edges), key=lambda case: case.elements)
+    assert reaching or (spec.launched is not None and wrong.reached(spec.launched))
+    return with_spec(exercise, replace(spec, edges=tuple(reaching) or spec.edges[:1]))
 
 
 def written(wrong: Wrong, folder: Path) -> Path:
@@ -137,9 +173,9 @@ def written(wrong: Wrong, folder: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG, ids=str)
 def test_a_kernel_that_is_wrong_for_large_sizes_is_rejected(
-    results: dict[Wrong, Result], wrong: Wrong
+    graded: dict[Wrong, Mapping[str, Step]], wrong: Wrong
 ):
-    steps = {step.name: step for step in results[wrong].steps}
+    steps = graded[wrong]
     assert steps["load"].outcome is Outcome.PASS
     assert steps["correctness"].outcome is Outcome.FAIL
     assert wrong.kind in ("*", steps["correctness"].failure.kind), steps["correctness"].failure

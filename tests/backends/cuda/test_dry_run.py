@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ import pytest
 from needs_nvrtc import NEEDS_NVRTC
 
 from grader.course import catalog, stubs
+from grader.grading import check
+from grader.grading.options import Options
+from grader.grading.warm_judge import WarmJudge
+from grader.model.verdict import exit_code
 
 pytestmark = [pytest.mark.slow, NEEDS_NVRTC]
 
@@ -19,15 +24,40 @@ COURSE = Path(__file__).parents[2] / "courses" / "cuda"
 SOLUTION = (COURSE / "solutions/01_vector_add/kernel.py").read_text(encoding="utf-8")
 
 
-def graded(kernel: Path) -> tuple[int, dict[str, Any], dict[str, dict[str, Any]]]:
+Graded = Callable[[Path], tuple[int, dict[str, Any], dict[str, dict[str, Any]]]]
+
+
+def by_the_command(kernel: Path) -> tuple[int, dict[str, Any], dict[str, dict[str, Any]]]:
     """Return the exit code, the result, and its steps by name."""
     command = ["check", "01", "--device", "cpu", "--json", "--seed", "1", "--kernel", str(kernel)]
     done = subprocess.run(
         [sys.executable, "-m", "grader.cli", *command], cwd=COURSE, capture_output=True, text=True
     )
     assert done.stdout, done.stderr
-    result = json.loads(done.stdout)
-    return done.returncode, result, {step["name"]: step for step in result["steps"]}
+    return done.returncode, *_with_steps(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def graded() -> Iterator[Graded]:
+    """Grade as the command does, all in one judge, which starts new workers for each file.
+
+    Machine code is made for the required target alone: the first test has that of all targets.
+    """
+    exercise = catalog.find(COURSE, "01_vector_add")
+    options = Options(device="cpu", seed=1, shrink=False, elsewhere=False)
+    with WarmJudge() as judge:
+
+        def grade(kernel: Path) -> tuple[int, dict[str, Any], dict[str, dict[str, Any]]]:
+            request = check.Request(exercise, kernel, options)
+            (result,) = check.run([request], lambda text: None, judge=judge)
+            return exit_code([result]), *_with_steps(result.model_dump_json(by_alias=True))
+
+        yield grade
+
+
+def _with_steps(text: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    result = json.loads(text)
+    return result, {step["name"]: step for step in result["steps"]}
 
 
 def changed(folder: Path, old: str, new: str) -> Path:
@@ -43,7 +73,7 @@ def line_of(kernel: Path, text: str) -> int:
 
 
 def test_what_compiles_has_figures_and_cannot_be_graded_here():
-    code, result, steps = graded(COURSE / "solutions/01_vector_add/kernel.py")
+    code, result, steps = by_the_command(COURSE / "solutions/01_vector_add/kernel.py")
     assert (code, result["status"]) == (3, "cannot_grade")
     assert steps["load"]["outcome"] == "pass"
     correctness = steps["correctness"]
@@ -71,20 +101,20 @@ def test_the_page_shows_this_solution():
     assert f"```python\n{SOLUTION}```" in page
 
 
-def test_the_untouched_stub_is_not_started():
+def test_the_untouched_stub_is_not_started(graded: Graded):
     stub = catalog.find(COURSE, "01_vector_add")
     assert not stubs.drifted(stub)
     code, result, _ = graded(stub.kernel)
     assert (code, result["status"]) == (1, "not_started")
 
 
-def test_torchs_stream_will_do(tmp_path: Path):
+def test_torchs_stream_will_do(graded: Graded, tmp_path: Path):
     stream = "torch.cuda.current_stream(torch.cuda.current_device())"
     code, _, steps = graded(changed(tmp_path, "Device().default_stream", stream))
     assert (code, steps["compile"]["outcome"]) == (3, "pass")
 
 
-def test_an_error_while_the_file_is_imported_fails_there(tmp_path: Path):
+def test_an_error_while_the_file_is_imported_fails_there(graded: Graded, tmp_path: Path):
     kernel = changed(
         tmp_path, "@functools.cache", 'Program("\\nint i = j;", "c++").compile("cubin")'
     )
@@ -94,7 +124,7 @@ def test_an_error_while_the_file_is_imported_fails_there(tmp_path: Path):
     assert failure["frames"][-1]["line"] == line_of(kernel, "int i")
 
 
-def test_a_source_includes_no_file_of_the_course(tmp_path: Path):
+def test_a_source_includes_no_file_of_the_course(graded: Graded, tmp_path: Path):
     """Neither where the worker compiles it, nor where the judge does."""
     asks = '#if __has_include("{0}")\n#error {1}\n#endif\n#include <cuda_bf16.h>'
     secret = COURSE / "solutions/01_vector_add/kernel.py"
@@ -106,7 +136,7 @@ def test_a_source_includes_no_file_of_the_course(tmp_path: Path):
     assert "the system's" in steps["correctness"]["failure"]["message"]
 
 
-def test_clusters_with_shared_memory_of_a_launch_are_compiled(tmp_path: Path):
+def test_clusters_with_shared_memory_of_a_launch_are_compiled(graded: Graded, tmp_path: Path):
     kernel = changed(
         tmp_path,
         "block=THREADS)",
@@ -122,7 +152,7 @@ def test_clusters_with_shared_memory_of_a_launch_are_compiled(tmp_path: Path):
     assert {one["blocks"] for one in required} == {2}
 
 
-def test_shared_memory_that_was_not_allowed_is_refused(tmp_path: Path):
+def test_shared_memory_that_was_not_allowed_is_refused(graded: Graded, tmp_path: Path):
     """As on a GPU, whose driver says only that a value is invalid."""
     kernel = changed(tmp_path, "block=THREADS)", "block=THREADS, shmem_size=100 << 10)")
     code, _, steps = graded(kernel)
@@ -130,7 +160,7 @@ def test_shared_memory_that_was_not_allowed_is_refused(tmp_path: Path):
     assert "cuKernelSetAttribute" in steps["correctness"]["failure"]["message"]
 
 
-def test_an_error_of_the_compiler_fails_at_the_learners_line():
+def test_an_error_of_the_compiler_fails_at_the_learners_line(graded: Graded):
     kernel = COURSE / "solutions/01_vector_add/wrong_undeclared.py"
     code, result, steps = graded(kernel)
     assert (code, result["status"]) == (1, "fail")
@@ -141,7 +171,7 @@ def test_an_error_of_the_compiler_fails_at_the_learners_line():
     assert "from its declaration on" in failure["hint"]
 
 
-def test_what_compiles_for_one_dtype_only_fails(tmp_path: Path):
+def test_what_compiles_for_one_dtype_only_fails(graded: Graded, tmp_path: Path):
     only = 'x[i] + y[i]; static_assert(sizeof(T) == 4, "float");'
     kernel = changed(tmp_path, "x[i] + y[i];", only)
     code, result, steps = graded(kernel)
@@ -180,7 +210,9 @@ def test_what_compiles_for_one_dtype_only_fails(tmp_path: Path):
         ),
     ],
 )
-def test_what_only_a_gpu_knows_is_no_fault(tmp_path: Path, old: str, new: str, reason: str):
+def test_what_only_a_gpu_knows_is_no_fault(
+    graded: Graded, tmp_path: Path, old: str, new: str, reason: str
+):
     code, result, steps = graded(changed(tmp_path, old, new))
     assert (code, result["status"]) == (3, "cannot_grade")
     assert steps["correctness"]["summary"] == f"The kernel cannot be simulated: {reason}."
@@ -206,7 +238,7 @@ def test_what_only_a_gpu_knows_is_no_fault(tmp_path: Path, old: str, new: str, r
     ],
 )
 def test_a_launch_that_a_gpu_would_refuse_fails(
-    tmp_path: Path, old: str, new: str, kind: str, message: str
+    graded: Graded, tmp_path: Path, old: str, new: str, kind: str, message: str
 ):
     code, _, steps = graded(changed(tmp_path, old, new))
     failure = steps["correctness"]["failure"]
@@ -219,7 +251,7 @@ HONEST = Path(__file__).parents[2] / "redteam" / "honest" / "cuda" / "01_vector_
 
 
 @pytest.mark.parametrize("kernel", ["extern_c_and_macros", "several_kernels"])
-def test_honest_kernels_compile(kernel: str):
+def test_honest_kernels_compile(graded: Graded, kernel: str):
     """Others of the corpus take long: `make redteam-honest` compiles them."""
     code, _, steps = graded(HONEST / f"{kernel}.py")
     assert (code, steps["correctness"]["failure"]["kind"]) == (3, "not_simulated")
@@ -229,7 +261,7 @@ def test_honest_kernels_compile(kernel: str):
 @pytest.mark.parametrize(
     "kernel", ["grid_of_the_occupancy", "launched_by_the_driver", "graph_of_torch", "tensor_maps"]
 )
-def test_honest_kernels_that_need_a_driver_are_no_fault(kernel: str):
+def test_honest_kernels_that_need_a_driver_are_no_fault(graded: Graded, kernel: str):
     code, result, steps = graded(HONEST / f"{kernel}.py")
     assert (code, result["status"]) == (3, "cannot_grade")
     assert steps["correctness"]["failure"]["kind"] == "not_simulated"
@@ -249,7 +281,7 @@ CHEATS = Path(__file__).parents[2] / "redteam" / "cheats"
         ("c65_ready_made_machine_code", "launch_refused"),
     ],
 )
-def test_cheats_in_cuda_are_stopped(cheat: str, kind: str):
+def test_cheats_in_cuda_are_stopped(graded: Graded, cheat: str, kind: str):
     code, _, steps = graded(CHEATS / f"{cheat}.py")
     assert (code, steps["correctness"]["failure"]["kind"]) == (1, kind)
     assert steps["correctness"]["failure"]["hint"]

@@ -1,4 +1,4 @@
-"""Runs what is in tests/simulated for numba, each file in a process of its own.
+"""Runs what is in tests/simulated for numba in a process of its own.
 
 numba decides at its import whether to simulate, and the adapter changes it for good.
 """
@@ -27,13 +27,13 @@ def python(*arguments: str, simulated: bool) -> subprocess.CompletedProcess[str]
     )
 
 
-@pytest.mark.parametrize(
-    "file", ["numba_kernels.py", "logged_kernels.py", "numba_operations.py", "numba_refusals.py"]
-)
-def test_simulated_kernels(file: str):
-    done = python(
-        "-m", "pytest", "-q", "-p", "no:cacheprovider", str(INSIDE / file), simulated=True
-    )
+FILES = ("numba_kernels.py", "logged_kernels.py", "numba_operations.py", "numba_refusals.py")
+
+
+def test_simulated_kernels():
+    """In one process, whose report names the file of each test that failed."""
+    files = [str(INSIDE / file) for file in FILES]
+    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", *files, simulated=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

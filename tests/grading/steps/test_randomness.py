@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from messages import text_of
-from one_step import one_step
+from one_step import one_step, take_as_passed
 from specs import with_spec
 from syrupy.assertion import SnapshotAssertion
 
 from grader.correctness.inputs import CaseDraw, reseeded
 from grader.course import catalog
 from grader.course.exercise import Exercise
+from grader.grading import check
 from grader.grading.kinds.kernel.contract import sections
+from grader.grading.options import Options, new_seed
 from grader.grading.plan import has_step
+from grader.grading.recording import run
+from grader.grading.session import Grading
+from grader.grading.steps import every as every_step
 from grader.grading.steps.randomness import words
 from grader.model.arguments import MOST_SEED, Inputs, scalar, seed
 from grader.model.cases import Case
@@ -28,6 +31,7 @@ from grader.model.errors import BrokenExercise
 from grader.model.outcomes import Outcome
 from grader.model.randomness import Choice
 from grader.model.results import Step
+from grader.model.verdict import exit_code
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.remote_kernel import check_scalars
 
@@ -88,7 +92,9 @@ NUMBA = catalog.find(COURSE, "02_dropout")
 )
 def test_threads_draw_too(fork_servers: ForkServers, file: str, kind: str | None, words: str):
     path = NUMBA.solution.with_name(file)
-    step = one_step("randomness", NUMBA, path, fork_servers, device="cpu")
+    # Each thread runs alone, in Python: what a few thousand of them show needs no more.
+    exercise = NUMBA if kind is None else with_case_of(NUMBA, Case((4096,), "float32"))
+    step = one_step("randomness", exercise, path, fork_servers, device="cpu")
     assert (step.failure and step.failure.kind) == kind, step
     assert step.failure is None or words in step.failure.message
 
@@ -189,9 +195,13 @@ def test_elements_are_held_to_their_choices(fork_servers: ForkServers):
 
 
 def test_the_solution_passes_where_calls_are_counted(fork_servers: ForkServers):
-    for name in ("correctness", "traffic", "memory"):
-        step = one_step(name, DROPOUT, DROPOUT.solution, fork_servers, device="cpu")
-        assert step.outcome is Outcome.PASS, step
+    """In one grading, which has the kernel in TTIR once. Machine code is not asked for."""
+    options = Options(seed=1, device="cpu", leave_out=("compile",))
+    with closing(Grading(DROPOUT, DROPOUT.solution, options, fork_servers)) as grading:
+        take_as_passed(grading, [step.name for step in grading.order])
+        for name in ("correctness", "traffic", "memory"):
+            step = run(grading, every_step()[name])
+            assert step.outcome is Outcome.PASS, step
 
 
 @pytest.mark.parametrize("pretended", ["first_input", "lower_precision", "constant_mean"])
@@ -237,18 +247,21 @@ def test_nothing_but_drops_is_rejected_although_each_element_may_be_dropped(
 
 
 def test_a_check_in_real_processes_replays_by_its_case():
-    """The case holds all that the seed is drawn from: the same seed fails a second time."""
-    command = [sys.executable, "-m", "grader.cli", "check", DROPOUT.name, "--json"]
-    command += ["--device", "cpu", "--kernel", str(WRONG["ignores_seed"])]
+    """The case holds all that the seed is drawn from: the same seed fails a second time.
+
+    All other steps are left out, those that this one needs as well.
+    """
+    others = tuple(set(every_step()) - {"load", "randomness"})
+    options = Options(device="cpu", leave_out=others)
     messages = []
-    case: list[str] = []
     for _ in range(2):
-        done = subprocess.run([*command, *case], cwd=COURSE, capture_output=True, text=True)
-        assert done.returncode == 1, done.stderr
-        result = json.loads(done.stdout)
-        failure = next(s for s in result["steps"] if s["name"] == "randomness")["failure"]
-        messages.append(failure["message"])
-        case = ["--case", failure["replay"].split("--case ")[1].strip("'")]
+        request = check.Request(DROPOUT, WRONG["ignores_seed"], options)
+        (result,) = check.run([request], lambda text: None)
+        assert exit_code([result]) == 1
+        failure = next(step for step in result.steps if step.name == "randomness").failure
+        messages.append(failure.message)
+        case = failure.replay.split("--case ")[1].strip("'")
+        options = replace(options, seed=new_seed(), case=Case.parse(case))
     assert messages[0] == messages[1]
 
 
