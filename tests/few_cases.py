@@ -1,7 +1,7 @@
 """A copy of 01_vector_add that is graded in two fifths of the time.
 
-For tests in which right kernels are graded and which is not about what the cases find: a right one
-takes all of them, up to a million elements, and four laws with a dozen cases each.
+For tests that grade right kernels and are not about what the cases find: a right kernel takes all
+of them, up to a million elements, and four laws with a dozen cases each.
 """
 
 from __future__ import annotations
