@@ -10,7 +10,7 @@ from grader.course.exercise import Exercise
 from grader.speed.mixes import Mix
 
 # A sum of four tensors, fused Adam, and a sum into a residual: `grader doctor` measures none.
-OTHERS = (Mix(4, 1, 0), Mix(1, 0, 3), Mix(1, 0, 1))
+UNUSUAL_MIXES = (Mix(4, 1, 0), Mix(1, 0, 3), Mix(1, 0, 1))
 
 # All that is written or updated becomes the sum of what is read or updated.
 SPEC = """

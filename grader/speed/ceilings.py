@@ -14,7 +14,7 @@ import torch
 from grader import backends
 from grader.sandbox import CudaArena, ForkServer
 from grader.speed.bound import ReferenceCalls
-from grader.speed.mixes import USUAL, Mix, flat_stream, stream_bytes
+from grader.speed.mixes import USUAL_MIXES, Mix, flat_stream, stream_bytes
 from grader.speed.reference_kernel import ReferenceKernel
 from grader.speed.sizing import Gpu, size
 from grader.speed.slots import Slots
@@ -52,7 +52,7 @@ def measure_all(fork_server: ForkServer) -> Iterator[tuple[Mix, float]]:
     sizing = size(survey(), bytes_per_row=4, multiple=1024)
     with closing(CudaArena(stream_bytes(sizing.rows, sizing.calls))) as arena:
         arena.memory.random_()  # a GPU spends less on moving zeros
-        for mix in USUAL:
+        for mix in USUAL_MIXES:
             stream = flat_stream(mix, sizing.rows, sizing.calls)
             with closing(_moving(stream, fork_server, arena)) as reference:
                 yield mix, reference.ceiling()

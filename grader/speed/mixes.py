@@ -30,7 +30,7 @@ class Mix:
 
 
 # The mixes that `grader doctor` measures. The speed step measures a ceiling for any mix.
-USUAL = (
+USUAL_MIXES = (
     Mix(1, 0, 0),
     Mix(2, 0, 0),
     Mix(0, 1, 0),

@@ -75,7 +75,7 @@ LIBRARIES = ("triton", "numba", "triton.driver", "triton.device", "cuda")
 
 @dataclass(frozen=True)
 class Ended:
-    """What a process printed, and the folder with all files that it made."""
+    """A process that has ended: the text that it printed, the folder of all files that it made."""
 
     printed: str
     folder: Path
@@ -183,7 +183,7 @@ def test_returns_why_it_loaded_nothing(
 
 
 def run(code: str, tmp_path: Path) -> str:
-    """What Python prints in a process of its own, whose caches and files lie in `tmp_path`."""
+    """Run code in a process whose caches and files lie in `tmp_path`; return what it prints."""
     there = {"TRITON_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", code],

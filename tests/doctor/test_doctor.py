@@ -44,7 +44,7 @@ from grader.reports import doctor as render
 from grader.sandbox import walls
 from grader.sandbox.executor import KernelFailure, NotSimulated
 from grader.sandbox.fork_server import NoWorker, Unfit
-from grader.speed.mixes import USUAL
+from grader.speed.mixes import USUAL_MIXES
 from grader.worker.contract import TORCH
 
 pytestmark = pytest.mark.slow
@@ -373,19 +373,19 @@ def test_ceilings_are_measured_under_the_lock(monkeypatch: pytest.MonkeyPatch):
             seen.append("released")
 
     def measure_all(fork_server: object):
-        for mix in USUAL:
+        for mix in USUAL_MIXES:
             seen.append(mix.name)
             yield mix, 4.2e12
 
     monkeypatch.setattr(gpu_lock, "exclusive_gpu", Lock)
     monkeypatch.setattr(gpu.ceilings, "measure_all", measure_all)
-    names = [mix.name for mix in USUAL]
+    names = [mix.name for mix in USUAL_MIXES]
     measured = gpu.measure(H200, fork_server=None)
     assert seen == ["locked", *names, "released"]
     assert [one.mix for one in measured.ceilings] == names
     assert [fields_of(f) for f in gpu.of_ceilings(measured)] == [
         ("ok", "4,200 GB/s at most", None)
-    ] * len(USUAL)
+    ] * len(USUAL_MIXES)
 
 
 def test_doctor_names_whom_the_lock_reaches(monkeypatch: pytest.MonkeyPatch):
@@ -1106,7 +1106,7 @@ def examined(done: subprocess.CompletedProcess[str]) -> dict[tuple[str, str], Fi
 
 @pytest.fixture(scope="module")
 def here() -> subprocess.CompletedProcess[str]:
-    """What the command says of this machine."""
+    """Examine this machine by the command."""
     return doctor(sys.executable, "--json")
 
 
@@ -1134,7 +1134,7 @@ def test_this_machine_in_json(here: subprocess.CompletedProcess[str]):
 def test_this_machine_in_text(
     here: subprocess.CompletedProcess[str], monkeypatch: pytest.MonkeyPatch, capsys
 ):
-    """Of the same examination; with broken simulators, below, the command itself prints text."""
+    """Print the same examination here; with broken simulators, below, the command prints text."""
     made = Examination.model_validate_json(here.stdout)
     monkeypatch.setattr(examine, "run", lambda progress: made)
     monkeypatch.setenv("COLUMNS", "80")
@@ -1185,7 +1185,7 @@ def test_a_torch_that_crashes_is_a_finding(python):
 
 @pytest.fixture(scope="module")
 def lacking(python) -> dict[tuple[str, str], Finding]:
-    """What is found where Triton is missing, and the compiler of CUDA C++."""
+    """Return the findings where Triton is missing, and the compiler of CUDA C++."""
     no_triton = """raise ModuleNotFoundError("No module named 'triton'")"""
     no_nvrtc = "from grader.backends.cuda import preload; preload.nvrtc = None"
     executable = python({"triton/__init__.py": no_triton, "sitecustomize.py": no_nvrtc})
@@ -1299,7 +1299,7 @@ def test_a_gpu_is_named_and_each_of_its_ceilings_is_measured():
     made = Examination.model_validate_json(done.stdout)
     assert made.gpu is not None
     assert made.gpu.name == torch.cuda.get_device_name()
-    assert [one.mix for one in made.gpu.ceilings] == [mix.name for mix in USUAL]
+    assert [one.mix for one in made.gpu.ceilings] == [mix.name for mix in USUAL_MIXES]
     assert all(one.gbps > 50 for one in made.gpu.ceilings)
     assert made.gpu.driver
     assert made.gpu.l2_bytes > 0

@@ -112,7 +112,7 @@ FALLS = {
 @pytest.mark.parametrize("without", FALLS, ids=lambda without: without or "nothing missing")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest has threads
 def test_each_wall_holds_until_it_is_not_built(bare: Path, without: str):
-    """Where nothing is missing, around a worker that has numba."""
+    """The worker has numba where all walls are built; elsewhere it has no library."""
     if not all(map(offered, confine.NAMES)):
         pytest.skip("the kernel of this machine does not offer all walls")
     # Linux limits the processes of root in no namespace; who is not root has rights in one alone.

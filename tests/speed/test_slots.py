@@ -36,7 +36,7 @@ from grader.sandbox.pretender import Pretender
 from grader.speed import slots as slots_module
 from grader.speed import withheld_inputs
 from grader.speed.clock import wrong_output
-from grader.speed.mixes import USUAL, Mix, flat_stream, stream_bytes
+from grader.speed.mixes import USUAL_MIXES, Mix, flat_stream, stream_bytes
 from grader.speed.scored_case import arena_bytes, arguments, bytes_per_row, rounds, scored_case
 from grader.speed.slots import (
     SAMPLED_COLUMNS,
@@ -910,7 +910,7 @@ def test_a_ref_is_all_that_a_worker_needs():
     assert all(isinstance(value, TensorRef | float) for call in calls for value in call)
 
 
-@pytest.mark.parametrize("mix", [*USUAL, Mix(1, 0, 3)], ids=lambda mix: mix.name)
+@pytest.mark.parametrize("mix", [*USUAL_MIXES, Mix(1, 0, 3)], ids=lambda mix: mix.name)
 def test_a_flat_stream_fills_its_arena_with_tensors_that_do_not_overlap(mix: Mix):
     length, calls = 40 * 1024 + 7, 3
     stream = flat_stream(mix, length, calls)

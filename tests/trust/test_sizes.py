@@ -134,7 +134,7 @@ WRONG = wrong_kernels()
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[Wrong, Mapping[str, Step]]:
-    """Of each: its steps up to `correctness`, with those of the exercise's edges that reach it.
+    """Grade each up to `correctness`, by the edges of its exercise at which it is wrong.
 
     What some cases of an exercise reject, all of them do, and the small ones took most of the time.
     """

@@ -13,7 +13,7 @@ from grader.worker.linux import CLONE_NEWUSER
 
 
 def carried_out(code: bytes, audit: int, number: int, *arguments: int) -> int:
-    """What the filter answers: linux/filter.h, the few operations that it uses."""
+    """Carry the filter out, by the few operations of linux/filter.h that it uses."""
     data = struct.pack("<iIQ6Q", number, audit, 0, *arguments, *[0] * (6 - len(arguments)))
     lines = list(struct.iter_unpack("<HBBI", code))
     at = held = 0
@@ -63,7 +63,7 @@ def test_the_filter_refuses_what_it_should_and_nothing_else(name: str):
 
 
 def test_this_processors_numbers_are_those_of_its_headers():
-    """Where headers are at hand."""
+    """They are compared where headers are at hand."""
     header = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
     if not header.exists() or os.uname().machine != "x86_64":
         pytest.skip("no headers of Linux here")

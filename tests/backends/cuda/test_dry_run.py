@@ -23,7 +23,6 @@ pytestmark = [pytest.mark.slow, NEEDS_NVRTC]
 COURSE = Path(__file__).parents[2] / "courses" / "cuda"
 SOLUTION = (COURSE / "solutions/01_vector_add/kernel.py").read_text(encoding="utf-8")
 
-
 Graded = Callable[[Path], tuple[int, dict[str, Any], dict[str, dict[str, Any]]]]
 
 

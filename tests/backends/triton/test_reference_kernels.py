@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 from one_step import one_step
-from streams import OTHERS, exercise_of
+from streams import UNUSUAL_MIXES, exercise_of
 
 from grader.backends.triton import reference_kernels
 from grader.model.outcomes import Outcome
 from grader.sandbox.fork_servers import ForkServers
-from grader.speed.mixes import USUAL, Mix
+from grader.speed.mixes import USUAL_MIXES, Mix
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,7 @@ def fork_servers() -> Iterator[ForkServers]:
 # A spec has an output, whose form is that of an input: mixes without one are left out.
 @pytest.mark.parametrize(
     "mix",
-    [mix for mix in (*USUAL, *OTHERS) if mix.updates or (mix.reads and mix.writes)],
+    [mix for mix in (*USUAL_MIXES, *UNUSUAL_MIXES) if mix.updates or (mix.reads and mix.writes)],
     ids=lambda mix: mix.name,
 )
 def test_a_reference_kernel_moves_the_tensors_of_its_mix_once(
@@ -47,7 +47,7 @@ def test_a_reference_kernel_moves_the_tensors_of_its_mix_once(
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
-@pytest.mark.parametrize("mix", [*USUAL, *OTHERS], ids=lambda mix: mix.name)
+@pytest.mark.parametrize("mix", [*USUAL_MIXES, *UNUSUAL_MIXES], ids=lambda mix: mix.name)
 def test_a_compiled_reference_kernel_fills_its_outputs_and_nothing_behind_them(mix: Mix):
     """A length that no block divides, so that a mask that lets too much through would show."""
     memory = torch.full((mix.tensors, 8192 * 3), 7.0, device="cuda")
