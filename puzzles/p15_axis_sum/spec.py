@@ -50,7 +50,7 @@ SPEC = Spec(
         Case((3, 64), "float32"),
         Case((2, 65), "float32", draw="integers"),
         Case((5, 101), "float32"),
-        Case((1, 3001), "float32", draw="integers"),  # 94 for a thread: too many to count on
+        Case((1, 3001), "float32"),  # 94 for a thread: too many to count on
     ),
     largest=(8, 120),
     most_elements=400,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.correctness import CaseDraw, expect, mismatches, reseeded
 from grader.course import catalog
 from grader.course.exercise import Exercise
 from grader.grading import check
@@ -84,6 +85,21 @@ def test_cases_are_small_and_the_pictured_one_fits_a_screen(puzzle: Exercise):
     assert {case.draw for case in spec.edges} == set(spec.draws)
     assert spec.pictured is not None
     assert spec.pictured.elements <= MOST_PICTURED[spec.backend]
+
+
+def test_a_sum_without_the_end_of_a_long_row_is_wrong_whatever_is_drawn():
+    """In p15 a single case is longer than 128 columns, and must tell by itself.
+
+    Drawn from -1, 0 and 1, the rest of its row was 0 with one seed of a hundred.
+    """
+    spec = next(puzzle.spec for puzzle in PUZZLES if puzzle.name == "p15_axis_sum")
+    (long,) = (case for case in spec.edges if case.shape[-1] > 128)
+    for seed in range(500):
+        case = reseeded(long, seed)
+        inputs = spec.inputs(case, CaseDraw(case))
+        short = {"out": inputs["a"][:, :128].sum(-1)}
+        ((_, wrong),) = mismatches(expect(spec, case, inputs), short, {})
+        assert wrong is not None, f"seed {seed}"
 
 
 @each
