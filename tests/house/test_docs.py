@@ -418,10 +418,10 @@ def test_what_the_same_liars_gain_on_an_h200_is_said_too():
     page = " ".join((ROOT / "docs" / "measuring.md").read_text(encoding="utf-8").split())
     said = page.partition("On H200s the same liars ran again")[2]
     said = said.partition("Under the bound `latency`, six")[0]
-    runs = [record["bound_liars"]["rows"], record["again"]["rows"]]
+    runs = [record[run]["rows"] for run in ("bound_liars", "again", "third")]
     of_compiled = [
         {row["kernel"]: 100 * row["gain"] for row in rows if row["exercise"] == "02_rms"}
-        for rows in runs
+        for rows in runs[:2]
     ]
     for liar in ("lies_a_little", "queues_work", "loads_the_host"):
         twice = " and ".join(f"[+]{gains[liar]:.2f}" for gains in of_compiled)
@@ -436,18 +436,20 @@ def test_what_the_same_liars_gain_on_an_h200_is_said_too():
         {row["kernel"]: row for row in rows if row["exercise"] == "03_product"} for rows in runs
     ]
     noisy = [{name for name, row in one.items() if row["caught"]} for one in products]
-    assert noisy == [{"burns_power", "queues_work", "only_the_calls"}, {"burns_power"}]
+    caught = {"burns_power", "queues_work"}
+    assert noisy == [caught | {"only_the_calls"}, {"burns_power"}, caught]
     assert record["again"]["left"] == ["03_product: queues_work", "03_product: rests_longer"]
     gained = [
-        {name: 100 * row["gain"] for name, row in one.items() if name not in caught}
-        for one, caught in zip(products, noisy, strict=True)
+        {name: 100 * row["gain"] for name, row in one.items() if not row["caught"]}
+        for one in products
     ]
     for liar in ("lies_a_little", "lies_about_time"):
-        twice = " and ".join(f"[+]{gains.pop(liar):.2f}" for gains in gained)
-        assert re.search(rf"`{liar}`(?: gained)? {twice} %", said)
-    assert f"`only_the_calls` +{gained[1].pop('only_the_calls'):.2f} % after a first run" in said
+        first, second, third = (f"[+]{gains.pop(liar):.2f}" for gains in gained)
+        assert re.search(rf"`{liar}`(?: gained)? {first}, {second} and {third} %", said)
+    later = " and ".join(f"+{gains.pop('only_the_calls'):.2f}" for gains in gained[1:])
+    assert f"`only_the_calls` {later} % after a first run" in said
     above = [row["gain"] > 0.02 for rows in products for row in rows.values() if not row["caught"]]
-    assert (above.count(True), "Four of these five gains are above the 2 %" in said) == (4, True)
+    assert (above.count(True), "Five of these eight gains are above the 2 %" in said) == (5, True)
     others = [gain for gains in gained for gain in gains.values()]
     assert f"Three others gained at most {max(others):.2f} %" in said
     assert len({name for gains in gained for name in gains}) == 3
