@@ -9,11 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import few_cases
 import pytest
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
+SETTINGS = "[pytest]\naddopts = --import-mode=importlib\n"  # of a small course
 
 
 def run_pytest(*arguments: str | Path, cwd: Path = ROOT) -> tuple[int, str]:
@@ -39,10 +41,11 @@ def outcomes(said: str) -> dict[str, str]:
     return {f"{folder}::{item}": outcome for folder, item, outcome in found}
 
 
-def test_an_exercise_by_itself_prints_its_steps():
-    code, said = run_pytest(
-        "exercises/01_vector_add", "--kernel", "solutions/01_vector_add/kernel.py"
-    )
+def test_an_exercise_by_itself_prints_its_steps(tmp_path: Path):
+    folder = few_cases.put_into(tmp_path)
+    (tmp_path / "pytest.ini").write_text(SETTINGS)
+    solution = ROOT / "solutions" / folder.name / "kernel.py"
+    code, said = run_pytest(f"exercises/{folder.name}", "--kernel", solution, cwd=tmp_path)
     assert code == 0, said
     became = outcomes(said)
     items = [name.removeprefix("01_vector_add::") for name in became]
@@ -112,7 +115,7 @@ def fake_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One exercise four times, each with another kernel.py."""
     root = tmp_path_factory.mktemp("course")
     # Every exercise has a test_kernel.py, which pytest's own way of importing would mix up.
-    (root / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\n")
+    (root / "pytest.ini").write_text(SETTINGS)
     for name, kernel in [
         ("01_right", RIGHT),
         ("02_wrong", WRONG),
@@ -213,6 +216,8 @@ def test_other_tests_are_left_alone(fake_course: Path, tmp_path: Path):
 def test_several_entries_of_a_file_come_one_after_the_other():
     course = ROOT / "tests" / "courses" / "entries"
     words = (course / "exercises/01_scale", "--kernel", course / "solutions/01_scale/kernel.py")
+    # In one case: their order is the same in all.
+    words = (*words, "--case", "3x257,float16")
     code, said = run_pytest(*words)
     assert code == 0, said
     steps = re.findall(r"::(?:(\w+): )?(\w+) (?:PASSED|SKIPPED)", said)
