@@ -17,11 +17,15 @@ pytestmark = pytest.mark.slow
 ADDED = Path(__file__).parents[1] / "courses" / "added"
 
 
+def copied(folder: Path) -> Path:
+    unwanted = shutil.ignore_patterns("__pycache__", ".hypothesis")
+    return Path(shutil.copytree(ADDED, folder / "course", ignore=unwanted))
+
+
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
     """The course with its extensions, to write in."""
-    unwanted = shutil.ignore_patterns("__pycache__", ".hypothesis")
-    return Path(shutil.copytree(ADDED, tmp_path / "course", ignore=unwanted))
+    return copied(tmp_path)
 
 
 def command(course: Path, *argv: str) -> subprocess.CompletedProcess[str]:
@@ -40,12 +44,25 @@ def outcomes(result: dict[str, Any]) -> dict[str, tuple[str, int]]:
     return {step["name"]: (step["outcome"], step["points"]) for step in result["steps"]}
 
 
+@pytest.fixture(scope="module")
+def solutions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """The results of all solutions, which pass: one judge grades them."""
+    course = copied(tmp_path_factory.mktemp("solutions"))
+    argv = ("--all", "--solution", "--device", "cpu", "--json", "--seed", "1")
+    done = command(course, "check", *argv)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = map(json.loads, done.stdout.splitlines())
+    return {result["exercise"]: result for result in results}
+
+
 # -- a step
 
 
-def test_a_step_in_a_file_joins_a_kind_behind_the_step_that_it_needs(course: Path):
-    code, result = graded(course, "p01", "--solution")
-    assert (code, result["status"], result["points"], result["max_points"]) == (0, "pass", 7, 7)
+def test_a_step_in_a_file_joins_a_kind_behind_the_step_that_it_needs(
+    solutions: dict[str, dict[str, Any]],
+):
+    result = solutions["p01_copy"]
+    assert (result["status"], result["points"], result["max_points"]) == ("pass", 7, 7)
     assert list(outcomes(result).items()) == [
         ("load", ("pass", 0)),
         ("correctness", ("pass", 3)),
@@ -88,6 +105,7 @@ def test_a_step_that_is_broken_is_not_the_learners_fault(course: Path):
 
 
 def test_a_kind_in_a_folder_is_graded_without_a_kernel(course: Path):
+    """By itself: beside a kernel, a judge would try walls."""
     code, result = graded(course, "p02", "--solution")
     assert (code, result["status"], result["points"], result["max_points"]) == (0, "pass", 2, 2)
     assert outcomes(result) == {"answers": ("pass", 2)}
@@ -126,10 +144,10 @@ def test_verify_tries_what_the_kind_says(course: Path):
     assert done.stdout == "✔ p02_bytes  stub ok · solution passes · 1 wrong kernel rejected\n"
 
 
-def test_a_kind_without_traffic_comes_to_its_end(course: Path):
+def test_a_kind_without_traffic_comes_to_its_end(solutions: dict[str, dict[str, Any]]):
     """Nothing runs behind `properties`, which must be settled all the same."""
-    code, result = graded(course, "p03", "--solution")
-    assert (code, result["status"]) == (0, "pass")
+    result = solutions["p03_copy"]
+    assert result["status"] == "pass"
     assert [step["name"] for step in result["steps"]] == ["load", "correctness", "properties"]
     assert outcomes(result)["properties"] == ("pass", 2)
 
@@ -143,9 +161,9 @@ def test_a_kernels_command_refuses_another_kind(course: Path):
 # -- a bound
 
 
-def test_an_exercise_with_an_added_bound_is_graded(course: Path):
-    code, result = graded(course, "01", "--solution")
-    assert (code, result["status"]) == (0, "pass")
+def test_an_exercise_with_an_added_bound_is_graded(solutions: dict[str, dict[str, Any]]):
+    result = solutions["01_copy"]
+    assert result["status"] == "pass"
     assert outcomes(result)["speed"] == ("skip", 0)  # there is no GPU
 
 
@@ -158,23 +176,39 @@ from grader.grading import Step
 def run(grading):
     {body}
 
-STEP = Step(name="faulty", title="it fails", needs=("load",), kinds=("kernel",), run=run)
+STEP = Step(name="{name}", title="it fails", needs=("load",), kinds=("kernel",), run=run)
 """
 
 
-def with_faulty_step(course: Path, body: str) -> subprocess.CompletedProcess[str]:
-    (course / "extensions/steps/faulty.py").write_text(STEP.format(body=body))
+def add_faulty_step(course: Path, name: str, body: str) -> None:
+    (course / f"extensions/steps/{name}.py").write_text(STEP.format(name=name, body=body))
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """A check in which a step fails, and another where it calls what a spec has."""
+    course = copied(tmp_path_factory.mktemp("faulty"))
+    add_faulty_step(course, "faulty", '{}["sunrise"]')
+    add_faulty_step(course, "of_spec", "grading.spec.memory_budget(grading.spec.counted)")
+    spec = course / "puzzles/p01_copy/spec.py"
+    broken = "memory_budget=lambda case: 1 // 0,\n    hints="
+    spec.write_text(spec.read_text().replace("hints=", broken))
     return command(course, "check", "p01", "--solution", "--device", "cpu", "--json")
 
 
-def test_an_exception_in_a_step_is_three_lines_and_no_traceback(course: Path):
-    done = with_faulty_step(course, '{}["sunrise"]')
-    assert done.returncode == 4
-    result = json.loads(done.stdout)
+def step_of(done: subprocess.CompletedProcess[str], name: str) -> dict[str, Any]:
+    return next(step for step in json.loads(done.stdout)["steps"] if step["name"] == name)
+
+
+def test_an_exception_in_a_step_is_three_lines_and_no_traceback(
+    faulty: subprocess.CompletedProcess[str],
+):
+    assert faulty.returncode == 4
+    result = json.loads(faulty.stdout)
     assert result["status"] == "error"
-    faulty = next(step for step in result["steps"] if step["name"] == "faulty")
-    assert (faulty["outcome"], faulty["points"]) == ("error", 0)
-    failure = faulty["failure"]
+    step = step_of(faulty, "faulty")
+    assert (step["outcome"], step["points"]) == ("error", 0)
+    failure = step["failure"]
     assert failure["kind"] == "error"
     assert failure["message"] == (
         "an extension of the course is broken: the step faulty fails with KeyError: 'sunrise'"
@@ -182,26 +216,24 @@ def test_an_exception_in_a_step_is_three_lines_and_no_traceback(course: Path):
     assert failure["where"] == "extensions/steps/faulty.py, line 5"
     assert failure["hint"] == "Report it to its author; your kernel is not at fault."
     assert outcomes(result)["traffic"] == ("pass", 1)  # which does not need it
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in faulty.stderr
 
 
-def test_an_exception_in_a_spec_is_the_exercises_fault(course: Path):
-    spec = course / "puzzles/p01_copy/spec.py"
-    broken = "memory_budget=lambda case: 1 // 0,\n    hints="
-    spec.write_text(spec.read_text().replace("hints=", broken))
-    done = with_faulty_step(course, "grading.spec.memory_budget(grading.spec.counted)")
-    assert done.returncode == 4
-    steps = json.loads(done.stdout)["steps"]
-    failure = next(step["failure"] for step in steps if step["name"] == "faulty")
+def test_an_exception_in_a_spec_is_the_exercises_fault(
+    faulty: subprocess.CompletedProcess[str],
+):
+    step = step_of(faulty, "of_spec")
+    assert step["outcome"] == "error"
+    failure = step["failure"]
     assert failure["message"] == (
-        "the exercise p01_copy is broken: the step faulty fails with ZeroDivisionError: "
+        "the exercise p01_copy is broken: the step of_spec fails with ZeroDivisionError: "
         "integer division or modulo by zero"
     )
     assert re.fullmatch(r"p01_copy/spec\.py, line \d+", failure["where"])
 
 
 def test_debug_prints_the_traceback(course: Path):
-    (course / "extensions/steps/faulty.py").write_text(STEP.format(body='{}["sunrise"]'))
+    add_faulty_step(course, "faulty", '{}["sunrise"]')
     argv = ("check", "p01", "--solution", "--device", "cpu", "--json", "--debug")
     done = command(course, *argv)
     assert done.returncode == 4
