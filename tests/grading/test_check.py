@@ -12,7 +12,7 @@ from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
 from grader import cli
-from grader.course import catalog
+from grader.course import Exercise, catalog
 from grader.grading import answers, check, judge_process
 from grader.grading.options import Options
 from grader.model.errors import CannotGrade, GraderError
@@ -306,26 +306,6 @@ def properties(result: Result) -> str:
     return step.summary
 
 
-def test_one_judge_grades_several_exercises_each_by_its_own_tests():
-    """All of their files are called test_kernel.py: pytest took the first for those of the rest."""
-    exercises = [catalog.find(ROOT, name) for name in ("p01_map", "p02_zip")]
-    told: list[str] = []
-    requests = [check.Request(one, one.solution, Options(device="cpu")) for one in exercises]
-    results = check.run(
-        [requests[0], requests[0], requests[1]],
-        told.append,
-        lambda result: told.append(f"{result.exercise}: {result.status}"),
-    )
-    assert told == [
-        *("grading p01_map …", "p01_map: pass", "p01_map: pass"),
-        *("grading p02_zip …", "p02_zip: pass"),
-    ]
-    first, again, second = map(properties, results)
-    assert first == again
-    assert "own place only" in first
-    assert "swapped arrays turn the sign" in second
-
-
 HELPED = """
 import sys
 from pathlib import Path
@@ -339,21 +319,55 @@ def test_its_own_helper(kernel):
 """
 
 
-def test_what_an_exercises_tests_import_is_not_the_nexts(tmp_path: Path):
+def helped(root: Path, name: str) -> Exercise:
+    """Copy an exercise; its tests import a helper.py beside them."""
+    one = catalog.find(ROOT, name)
+    for folder in (one.folder, one.answers):
+        shutil.copytree(folder, root / folder.relative_to(ROOT))
+    made = catalog.find(root, name)
+    made.tests.write_text(HELPED)
+    made.tests.with_name("helper.py").write_text("")
+    # pytest would take it for a package, and import it.
+    (made.folder.parent / "__init__.py").write_text("raise OSError")
+    return made
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[Result]]:
+    """Two exercises, one of them twice, and copies with helpers: what one judge tells of all."""
+    names, told = ("p01_map", "p02_zip"), []
+    first, second = (catalog.find(ROOT, name) for name in names)
+    root = tmp_path_factory.mktemp("course")
+    exercises = [first, first, second, *(helped(root, name) for name in names)]
+    requests = [check.Request(one, one.solution, Options(device="cpu")) for one in exercises]
+    results = check.run(
+        requests, told.append, lambda result: told.append(f"{result.exercise}: {result.status}")
+    )
+    return told, results
+
+
+def test_one_judge_grades_several_exercises_each_by_its_own_tests(
+    together: tuple[list[str], list[Result]],
+):
+    """All of their files are called test_kernel.py: pytest took the first for those of the rest."""
+    told, results = together
+    assert told[:5] == [
+        *("grading p01_map …", "p01_map: pass", "p01_map: pass"),
+        *("grading p02_zip …", "p02_zip: pass"),
+    ]
+    first, again, second = map(properties, results[:3])
+    assert first == again
+    assert "own place only" in first
+    assert "swapped arrays turn the sign" in second
+
+
+def test_what_an_exercises_tests_import_is_not_the_nexts(
+    together: tuple[list[str], list[Result]],
+):
     """Nor where they look for it: two exercises may each have a helper.py beside their tests."""
-    for name in ("p01_map", "p02_zip"):
-        one = catalog.find(ROOT, name)
-        for folder in (one.folder, one.answers):
-            shutil.copytree(folder, tmp_path / folder.relative_to(ROOT))
-        tests = tmp_path / one.tests.relative_to(ROOT)
-        tests.write_text(HELPED)
-        tests.with_name("helper.py").write_text("")
-        # pytest would take it for a package, and import it.
-        (tmp_path / one.folder.parent.relative_to(ROOT) / "__init__.py").write_text("raise OSError")
-    made = [catalog.find(tmp_path, name) for name in ("p01_map", "p02_zip")]
-    requests = [check.Request(one, one.solution, Options(device="cpu")) for one in made]
-    results = check.run(requests, lambda text: None)
-    assert [str(result.status) for result in results] == ["pass", "pass"]
+    _, results = together
+    assert [str(result.status) for result in results[3:]] == ["pass", "pass"]
+    assert ["own helper" in properties(result) for result in results[3:]] == [True, True]
 
 
 def test_several_exercises_have_one_judge(monkeypatch: pytest.MonkeyPatch):
