@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from grader.grading.entries import together
 from grader.grading.options import Options
 from grader.grading.plugin import Gradings
 from grader.machine import devices
+from grader.model.cases import Case
 from grader.model.errors import BrokenExercise
 from grader.model.outcomes import Outcome, Status
 from grader.model.results import Failure, Result, parse_result, result_json
@@ -58,7 +60,12 @@ def graded(
         "half, backward": (BACKWARD, half),
     }
     how = Options(device="cpu", shrink=False)
-    requests = [check.Request(exercise, file, how) for exercise, file in files.values()]
+    # In one case a half is worth no points, but passes: here only that is asked for.
+    in_one = replace(how, case=Case((3, 257), "float16"))
+    requests = [
+        check.Request(exercise, file, in_one if file is less else how)
+        for exercise, file in files.values()
+    ]
     results = check.run(requests, lambda text: None)
     return {
         **{name: one.result for name, one in verified.items()},
