@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from one_step import one_step
+from specs import with_spec
 
 from grader.course import catalog
 from grader.course.exercise import Exercise
@@ -20,7 +21,7 @@ from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.compile import findings
-from grader.model import GraderError
+from grader.model import Case, GraderError
 from grader.model.compiled import compiled_words
 from grader.model.outcomes import Outcome
 from grader.model.results import Step
@@ -336,7 +337,9 @@ def test_a_kernel_that_needs_too_much_shared_memory_fails(
 ) -> None:
     file = tmp_path / "kernel.py"
     file.write_text(MULTIPLIES)
-    step = compiled(fork_servers, ADD, file, targets=(90,))  # others take long
+    spec = replace(ADD.spec, dtypes=("float16",), edges=(Case((1025,), "float16"),))
+    # Other GPUs and dtypes take long, and need as much.
+    step = compiled(fork_servers, with_spec(ADD, spec), file, targets=(90,))
     assert (step.outcome, step.failure.kind) == (Outcome.FAIL, "compile")
     assert "of shared memory per block, and this GPU has 227 KiB" in step.failure.message
 
