@@ -24,8 +24,6 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 EVERY = catalog.exercises(ROOT)
 
-each = pytest.mark.parametrize("model", EVERY, ids=lambda e: e.name)
-
 
 def copy_of(folder: Path, *names: str) -> Path:
     """A course with these exercises of the real one alone."""
@@ -66,9 +64,20 @@ def words(text: str) -> str:
 # -- what is made of each exercise of the course
 
 
-@each
-def test_the_copy_is_whole_and_speaks_of_itself(model: Exercise, tmp_path: Path):
-    exercise = made(copy_of(tmp_path / "course", model.name), new_name(model), model.name)
+@pytest.fixture(scope="module", params=EVERY, ids=lambda e: e.name)
+def drafted_like(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Exercise, new.Draft]:
+    """A model and the draft that is written beside it, at which several tests look."""
+    model = request.param
+    root = copy_of(tmp_path_factory.mktemp("like") / "course", model.name)
+    draft = new.draft(root, new_name(model), model.name)
+    new.write(draft)
+    return model, draft
+
+
+def test_the_copy_is_whole_and_speaks_of_itself(drafted_like: tuple[Exercise, new.Draft]):
+    model, exercise = drafted_like[0], drafted_like[1].exercise
     assert catalog.find(exercise.root, exercise.name).folder == exercise.folder
     assert not stubs.drifted(exercise)
     assert exercise.any_spec.title == "Brand new"
@@ -86,9 +95,8 @@ def test_the_copy_is_whole_and_speaks_of_itself(model: Exercise, tmp_path: Path)
     assert set(files) == set(model_s) - {"commentary.md", "fast.md", "fast.py"}
 
 
-@each
-def test_the_copy_s_files_are_still_the_model_s_code(model: Exercise, tmp_path: Path):
-    exercise = made(copy_of(tmp_path / "course", model.name), new_name(model), model.name)
+def test_the_copy_s_files_are_still_the_model_s_code(drafted_like: tuple[Exercise, new.Draft]):
+    model, exercise = drafted_like[0], drafted_like[1].exercise
 
     def without_marks(path: Path) -> list[str]:
         text = path.read_text().replace(exercise.name, model.name)
@@ -103,10 +111,9 @@ def test_the_copy_s_files_are_still_the_model_s_code(model: Exercise, tmp_path: 
     assert without_marks(spec) == without_marks(model.folder / "spec.py")
 
 
-@each
-def test_the_lesson_says_what_the_spec_says(model: Exercise, tmp_path: Path):
+def test_the_lesson_says_what_the_spec_says(drafted_like: tuple[Exercise, new.Draft]):
+    model, lesson = drafted_like
     spec = model.whole_spec
-    lesson = new.draft(copy_of(tmp_path / "course", model.name), new_name(model), model.name)
     text = lesson.files[Path("README.md")].decode()
     assert text.startswith("# Brand new\n")
     assert f"| entry | `{spec.signature}` |" in text
