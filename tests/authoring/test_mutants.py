@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring import mutants, operators
+from grader.authoring import mutants, operators, survivors
 from grader.course import catalog
 from grader.course.exercise import Exercise
 
@@ -149,6 +149,13 @@ def test_a_mutant_parses_and_changes_only_its_place(exercise: Exercise):
         assert mutant.before.startswith(first)
         # The longest place is a launch with some 18 arguments, which is dropped.
         assert len(mutant.before) < 400, "more than the place of the change"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_the_course_s_declarations_fit_its_solutions(exercise: Exercise):
+    path = exercise.survivors
+    survivors.assign(made_of(exercise), survivors.read(path), path)
 
 
 @pytest.mark.parametrize("name", ["04_online_softmax", "p16_warp_shuffle", "t05_block_loop"])

@@ -1,4 +1,7 @@
-"""What an exercise declares of mutants that nothing can reject."""
+"""What an exercise declares of mutants that nothing can reject.
+
+The course's own declarations are in test_mutants.py, which makes the mutants of the course.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,10 @@ from pathlib import Path
 import pytest
 
 from grader.authoring import mutants, operators, survivors
-from grader.course import catalog
-from grader.course.exercise import Exercise
 from grader.model.errors import BrokenExercise
 
 SOURCE = "def f(x, out):\n    a = x * 2\n    b = a\n    a = x * 2\n"
 MADE = mutants.make(SOURCE, [operators.change_constant, operators.drop_operand])
-ROOT = Path(__file__).parents[2]
 
 
 def assigned(tmp_path: Path, text: str) -> list[tuple[int, str, str]]:
@@ -70,11 +70,3 @@ STALE = '[[slower]]\noperator = "change_constant"\nreason = "r"\n'
 def test_a_declaration_that_fits_no_mutant_is_refused(tmp_path: Path, text: str, message: str):
     with pytest.raises(BrokenExercise, match=message):
         assigned(tmp_path, text)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("exercise", catalog.exercises(ROOT), ids=lambda e: e.name)
-def test_the_course_s_declarations_fit_its_solutions(exercise: Exercise):
-    made = mutants.make(exercise.solution.read_text())
-    path = exercise.survivors
-    survivors.assign(made, survivors.read(path), path)
