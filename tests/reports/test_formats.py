@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import re
@@ -130,13 +131,13 @@ PRINTED = sorted(set(FORMATS) - {"github"})  # whose lines are commands on purpo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PRINTED)
-@few
-@given(found=classes)
-def test_no_line_of_a_format_is_a_command(name: str, found: list[Attempt]):
+@settings(max_examples=60)  # each is made in every format: to draw its texts takes longest
+@given(classes)
+def test_no_line_of_a_format_is_a_command(found: list[Attempt]):
     """All may be printed in a job, whose runner reads each line; a test case's text held one."""
-    for document in Report(name).make(found, reported.CONTEXT):
-        assert not re.search(r"^\s*::|##\w*\[", document.text or "", re.MULTILINE)
+    for name in PRINTED:
+        for document in Report(name).make(found, reported.CONTEXT):
+            assert not re.search(r"^\s*::|##\w*\[", document.text or "", re.MULTILINE), name
 
 
 @given(st.lists(hostile))
@@ -179,13 +180,15 @@ def test_every_format_has_a_golden_file():
 # -- contracts
 
 
-def schema(name: str) -> dict:
-    return json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+@functools.cache  # laws check hundreds of records
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    text = (SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8")
+    return jsonschema.Draft202012Validator(json.loads(text))
 
 
 def checked(name: str, text: str) -> dict:
     record = json.loads(text)
-    jsonschema.Draft202012Validator(schema(name)).validate(record)
+    validator(name).validate(record)
     return record
 
 
@@ -199,7 +202,7 @@ def checked(name: str, text: str) -> dict:
     ],
 )
 def test_a_file_keeps_the_contract_of_its_system(name: str, file: str):
-    jsonschema.Draft202012Validator.check_schema(schema(name))
+    jsonschema.Draft202012Validator.check_schema(validator(name).schema)
     checked(name, GOLDEN[file])
 
 
