@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import re
 import statistics
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,15 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return learners_copy(tmp_path_factory.mktemp("course"))
 
 
+Ran = Callable[[str], subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def ran(copy: Path) -> Ran:
+    """Run a command there, once: more than one page or test may show it."""
+    return functools.cache(functools.partial(run, copy))
+
+
 README_COMMANDS = list(commands(README.read_text(encoding="utf-8")))
 SHOWN = {
     command.line: command
@@ -84,8 +95,8 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("command", SHOWN.values(), ids=lambda c: c.line)
-def test_a_command_prints_what_its_page_shows(command: Command, copy: Path):
-    done = run(copy, command.line)
+def test_a_command_prints_what_its_page_shows(command: Command, ran: Ran):
+    done = ran(command.line)
     if command.language == "console":
         assert shape(done.stdout) == shape(command.output), (
             "`python tests/pages.py` updates the page"
@@ -93,11 +104,11 @@ def test_a_command_prints_what_its_page_shows(command: Command, copy: Path):
     assert done.returncode == expected_exit(command.output), done.stderr
 
 
-def test_readme_leads_to_a_green_check_in_five_lines(copy: Path):
+def test_readme_leads_to_a_green_check_in_five_lines(ran: Ran):
     lines = [command.line for command in README_COMMANDS if command.language == "sh"]
     assert lines[:2] == ["make setup", ". .venv/bin/activate"]
     assert lines[4].startswith("grader check ")
-    assert "\nPASS  " in run(copy, lines[4]).stdout
+    assert "\nPASS  " in ran(lines[4]).stdout
 
 
 def test_readme_fits_on_three_screens():
@@ -284,16 +295,19 @@ def constants() -> Iterator[tuple[str, str, str]]:
                 yield page.name, row[0].strip("`"), row[1]
 
 
+@functools.cache  # a hundred constants are looked for in the files
+def sources() -> dict[Path, str]:
+    return {path: path.read_text(encoding="utf-8") for path in ROOT.glob("grader/**/*.py")}
+
+
 def module_of(name: str) -> str:
     """Return the module that defines `slots.SAMPLED_ROWS`: pages leave its room out."""
     place, _, constant = name.rpartition(".")
     (path,) = (
         path
-        for path in ROOT.glob("grader/**/*.py")
+        for path, source in sources().items()
         if place in path.with_suffix("").parts
-        and re.search(
-            rf"^(\w+, )*{constant}\b.* = ", path.read_text(encoding="utf-8"), re.MULTILINE
-        )
+        and re.search(rf"^(\w+, )*{constant}\b.* = ", source, re.MULTILINE)
     )
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
