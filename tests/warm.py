@@ -179,7 +179,7 @@ def _started(folder: Path) -> list[subprocess.Popen[bytes]]:
     os.close(begun)
     both = b"".join(iter(lambda: os.read(ready, 1), b""))
     os.close(ready)
-    assert both == b"rr"
+    assert both == b"r" * len(forkers)
     return forkers
 
 

@@ -76,9 +76,7 @@ def test_streams_and_exit_codes_are_the_same(words: tuple[str, ...]):
     assert forked.returncode == started.returncode
 
 
-@pytest.mark.parametrize(
-    "line", ["grader list", "grader check nothing", "cd docs && grader show t01"]
-)
+@pytest.mark.parametrize("line", ["grader list", "grader check nothing", "cd docs && grader list"])
 def test_a_shell_finds_a_grader_that_does_the_same(line: str):
     printed = []
     for warmly in (True, False):
@@ -120,13 +118,23 @@ def test_a_judge_ends_with_the_command_that_started_it():
 
 def test_threads_may_start_the_first_processes_at_once(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(warm, "_folder", None)
+    monkeypatch.setattr(warm, "_forkers", [])
+    monkeypatch.setattr(warm, "KINDS", ("judge",))  # which forks commands; each kind imports torch
+    begun, start = [], warm._started
+    monkeypatch.setattr(warm, "_started", lambda folder: begun.append(folder) or start(folder))
     with ThreadPoolExecutor(2) as pool:
-        ended = list(pool.map(lambda _: done(True, *CHECK[:3], "show", "t01"), range(2)))
+        ended = list(pool.map(lambda _: done(True, *CHECK[:3], "list"), range(2)))
     assert [one.returncode for one in ended] == [0, 0]
+    assert len(begun) == 1
 
 
 def test_variables_that_python_itself_reads_are_read():
-    assert "·" not in done(True, *CHECK[:3], "show", "01", PYTHONIOENCODING="ascii").stdout
+    listed = [
+        done(True, *CHECK[:3], "list", PYTHONIOENCODING=encoding).stdout
+        for encoding in ("ascii", "utf-8")
+    ]
+    assert [text.isascii() for text in listed] == [True, False]
+    assert all("p01_map" in text for text in listed)
 
 
 @pytest.mark.parametrize(
