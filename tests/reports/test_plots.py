@@ -120,12 +120,11 @@ def test_a_single_size_is_enough(tmp_path: Path):
     assert "mine" in words(one, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["_mine", "cost$a$", "a$b", "x^2_y"])
-def test_the_name_of_a_file_is_shown_as_it_is(name: str, tmp_path: Path):
-    told = words(
-        benchmark(contenders=(name,), points=tuple(points(name, 1e12, 1e12, 1e12))), tmp_path
-    )
-    assert name in told
+def test_the_name_of_a_file_is_shown_as_it_is(tmp_path: Path):
+    names = ("_mine", "cost$a$", "a$b", "x^2_y")
+    found = [point for name in names for point in points(name, 1e12, 1e12, 1e12)]
+    told = words(benchmark(contenders=names, points=tuple(found)), tmp_path)
+    assert set(names) <= set(told)
 
 
 def test_a_picture_needs_a_known_suffix():
