@@ -92,7 +92,9 @@ def test_numbers_of_each_exercise_stay_small_and_fit_their_arguments(
     name: str, data: st.DataObject
 ):
     spec = SPECS[name]
-    shape = data.draw(st.tuples(*(st.integers(1, min(most, 60)) for most in spec.largest)))
+    # Far more elements than a window has, and not the millions of four long axes.
+    longest = 60 if len(spec.largest) < 3 else 15
+    shape = data.draw(st.tuples(*(st.integers(1, min(most, longest)) for most in spec.largest)))
     case = Case(shape, spec.dtypes[0], draw=spec.draws[0], seed=2)
     inputs, outputs = drawn(spec, case)
     outputs = {name: torch.full_like(value, 77) for name, value in outputs.items()}
