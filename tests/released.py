@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from unittest import mock
 
+from grader.classroom.release import pins
 from grader.classroom.release.build import Order
 from grader.course import catalog
 
@@ -26,3 +31,14 @@ def order(root: Path, *names: str, **options: object) -> Order:
     chosen = tuple(e for e in catalog.exercises(root) if not names or e.name in names)
     quick: dict[str, object] = {"grader": "kernel-grader==0.1.0", "git": False}
     return Order(root, chosen, **(quick | options))  # type: ignore[arg-type]
+
+
+@contextmanager
+def libraries_read_once() -> Iterator[None]:
+    """Have releases read once which libraries the grader needs, for a fixture of a whole file.
+
+    Each release asks all installed packages, which takes nearly all of the time of a small one.
+    What is installed stays the same among the tests.
+    """
+    with mock.patch.object(pins, "_needed", cache(pins._needed)):
+        yield
