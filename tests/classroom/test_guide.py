@@ -66,8 +66,12 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "    Points Possible,,,7,7,100\n"
         + "".join(f"{login},,{login},,,\n" for login in made.expected)
     )
+    *rest, publish = rest
     for block in rest:
         follow(block, course)
+    # The check's own exit code is kept: a test reads it.
+    assert publish.count("|| true") == 1
+    follow(publish.replace("|| true", "&& code=0 || code=$?; echo $code > ../code"), course)
     return around
 
 
@@ -192,8 +196,10 @@ def test_solutions_come_on_their_day_and_not_before(after: Path):
 
 def test_a_check_of_the_solutions_exits_as_the_guide_says(after: Path):
     """It said 3 for a machine without a GPU, on which all went well."""
-    (check,) = re.findall(r"^grader check .*(?= \|\| true$)", GUIDE, re.MULTILINE)
-    follow(check, after / "course")
+    (written,) = re.findall(r"^grader check .*> (\S+) \|\| true$", GUIDE, re.MULTILINE)
+    assert (after / "code").read_text() == "0\n"
+    found = [json.loads(line) for line in (after / "course" / written).read_text().splitlines()]
+    assert [one["exercise"] for one in found] == ["p01_map", "01_vector_add"]
     assert "exits with 0 without a GPU" in " ".join(GUIDE.split())
 
 
