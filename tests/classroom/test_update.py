@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from released import order, small_course
+from released import libraries_read_once, order, small_course
 
 from grader import cli
 from grader.classroom.release import build, repository, update
@@ -19,6 +20,12 @@ from grader.model.errors import UsageError
 pytestmark = pytest.mark.slow
 
 DOUBLE = "exercises/01_double"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _libraries_read_once() -> Iterator[None]:
+    with libraries_read_once():
+        yield
 
 
 @pytest.fixture(scope="module")
