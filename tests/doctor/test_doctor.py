@@ -1131,15 +1131,22 @@ def test_this_machine_in_json(here: subprocess.CompletedProcess[str]):
     assert set(groups) == {group.value for group in Group}
 
 
-def test_this_machine_in_text(
-    here: subprocess.CompletedProcess[str], monkeypatch: pytest.MonkeyPatch, capsys
-):
-    """Print the same examination here; with broken simulators, below, the command prints text."""
-    made = Examination.model_validate_json(here.stdout)
-    monkeypatch.setattr(examine, "run", lambda progress: made)
-    monkeypatch.setenv("COLUMNS", "80")
-    assert cli.main(["doctor"]) == records.exit_code(made)
-    shown = capsys.readouterr().out
+@pytest.fixture
+def in_text(monkeypatch: pytest.MonkeyPatch, capsys) -> Callable[[str], str]:
+    """Print here, as text, what the command found; with a broken torch, below, it prints itself."""
+
+    def printed(found: str) -> str:
+        made = Examination.model_validate_json(found)
+        monkeypatch.setattr(examine, "run", lambda progress: made)
+        monkeypatch.setenv("COLUMNS", "80")
+        assert cli.main(["doctor"]) == records.exit_code(made)
+        return capsys.readouterr().out
+
+    return printed
+
+
+def test_this_machine_in_text(here: subprocess.CompletedProcess[str], in_text):
+    shown = in_text(here.stdout)
     assert_short(shown)
     assert "here: Triton and numba CUDA kernels are graded in simulation" in shown
 
@@ -1153,9 +1160,28 @@ def assert_short(shown: str) -> None:
     assert re.search(sums, shown, re.MULTILINE)
 
 
-def test_a_torch_that_cannot_be_imported_is_one_problem_among_findings(python, tmp_path: Path):
+@pytest.fixture
+def of_anna(tmp_path: Path) -> dict[str, str]:
+    """Variables of somebody of whom no report shows anything."""
+    home = tmp_path / "homes" / "anna-secret"
+    home.mkdir(parents=True)
+    names = {"HOME": str(home), "USER": "anna-secret", "LOGNAME": "anna-secret"}
+    return names | {"GITHUB_TOKEN": "ghp_secret", "HF_TOKEN": "hf_secret"}
+
+
+def assert_no_secrets(shown: str, of_anna: Mapping[str, str]) -> None:
+    for secret in ("secret", str(Path(of_anna["HOME"]).parents[1]), os.uname().nodename, str(ROOT)):
+        assert secret not in shown
+
+
+def test_a_torch_that_cannot_be_imported_is_one_problem_among_findings(python, of_anna):
     broken = "raise ImportError(f'{__file__}/libtorch.so: undefined symbol: at')"
-    done = doctor(python({"torch/__init__.py": broken}), "--json")
+    executable = python({"torch/__init__.py": broken})
+    text = doctor(executable, **of_anna, NO_COLOR="1").stdout
+    assert_short(text)
+    assert "ImportError: …/libtorch.so: undefined symbol: at" in " ".join(text.split())
+    done = doctor(executable, "--json", **of_anna)
+    assert_no_secrets(done.stdout + text, of_anna)
     found = examined(done)
     assert fields_of(found["installation", "import torch"]) == (
         "problem",
@@ -1222,13 +1248,8 @@ BROKEN = {
 }
 
 
-def test_broken_simulators_are_findings_without_secrets(python, tmp_path: Path):
-    home = tmp_path / "homes" / "anna-secret"
-    home.mkdir(parents=True)
-    names = {"HOME": str(home), "USER": "anna-secret", "LOGNAME": "anna-secret"}
-    token = {"GITHUB_TOKEN": "ghp_secret", "HF_TOKEN": "hf_secret"}
-    executable = python(BROKEN)
-    done = doctor(executable, "--json", **names, **token)
+def test_broken_simulators_are_findings_without_secrets(python, of_anna, in_text):
+    done = doctor(python(BROKEN), "--json", **of_anna)
     found = examined(done)
     assert found["installation", "numpy"].mend == "`pip install 'numpy<2.5'`"
     start = "The worker process could not start (it "
@@ -1241,11 +1262,9 @@ def test_broken_simulators_are_findings_without_secrets(python, tmp_path: Path):
         f"{start}ended itself with exit status 1). AttributeError: …/x has no row_stack"
     )
     assert found["walls", "walls"].message == "not tested: no worker works"
-    text = doctor(executable, **names, **token, NO_COLOR="1").stdout
+    text = in_text(done.stdout)
     assert_short(text)
-    shown = done.stdout + text
-    for secret in ("secret", str(tmp_path), os.uname().nodename, str(ROOT)):
-        assert secret not in shown
+    assert_no_secrets(done.stdout + text, of_anna)
 
 
 @pytest.mark.parametrize("told", ["examining", "waiting for: simulators"])
