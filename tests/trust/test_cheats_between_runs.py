@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,17 +67,19 @@ def add(tmp_path_factory: pytest.TempPathFactory) -> Exercise:
     return Exercise(few_cases.put_into(tmp_path_factory.mktemp("course")))
 
 
+SEEDED = Options(device="cpu", seed=SEED, shrink=False)
+
+
 def judged(add: Exercise, *files: Path) -> list[dict[str, Any]]:
     """What is decided of these kernels of the first exercise, without what takes time."""
-    requests = [
-        check.Request(add, file, Options(device="cpu", seed=SEED, shrink=False)) for file in files
-    ]
-    return [decided(result.model_dump()) for result in check.run(requests, lambda text: None)]
+    requests = [check.Request(add, file, SEEDED) for file in files]
+    return [decided(result) for result in check.run(requests, lambda text: None)]
 
 
-def decided(result: dict[str, Any]) -> dict[str, Any]:
-    steps = [{k: v for k, v in step.items() if k != "duration_s"} for step in result["steps"]]
-    return {"status": str(result["status"]), "points": result["points"], "steps": steps}
+def decided(result: Result) -> dict[str, Any]:
+    record = result.model_dump()
+    steps = [{k: v for k, v in step.items() if k != "duration_s"} for step in record["steps"]]
+    return {"status": str(result.status), "points": result.points, "steps": steps}
 
 
 def attacked(cheat: Path) -> str:
@@ -105,9 +108,47 @@ def zeros(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+# Right, and opens its home to others, in which a name that a trial writes to is taken.
+OPENS_ITS_HOME = """
+import os
+
+os.chmod(os.environ["HOME"], 0o777)
+os.makedirs(os.path.join(os.environ["HOME"], "large"), exist_ok=True)
+"""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one judge said of kernels, in this order."""
+
+    before: list[Result]  # of zeros and of the solution
+    opened: Result  # of a kernel that opens its home
+    after: Result  # of the next exercise
+    twice: list[Result]  # of two kernels that leave something behind, each judged twice
+
+
 @pytest.fixture(scope="module")
-def before(add: Exercise, zeros: Path) -> list[dict[str, Any]]:
-    return judged(add, zeros, ADD.solution)
+def one_judge(add: Exercise, zeros: Path, tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    folder = tmp_path_factory.mktemp("leave")
+    first, second = (catalog.find(ROOT, name) for name in ("p01_map", "p02_zip"))
+    opens = folder / "opens.py"
+    opens.write_text(first.solution.read_text(encoding="utf-8") + OPENS_ITS_HOME)
+    locked = folder / "locked.py"
+    locked.write_text(ADD.solution.read_text(encoding="utf-8") + LOCKED)
+    cheat = CHEATS / "c64_leaves_files.py"
+    requests = [
+        *(check.Request(add, file, SEEDED) for file in (zeros, ADD.solution)),
+        check.Request(first, opens, Options(device="cpu")),
+        check.Request(second, second.solution, Options(device="cpu")),
+        *(check.Request(add, file, SEEDED) for file in (locked, locked, cheat, cheat)),
+    ]
+    zero, right, opened, after, *twice = check.run(requests, lambda text: None)
+    return Judged([zero, right], opened, after, twice)
+
+
+@pytest.fixture(scope="module")
+def before(one_judge: Judged) -> list[dict[str, Any]]:
+    return [decided(result) for result in one_judge.before]
 
 
 def test_what_is_judged_before_is_as_it_should_be(before: list[dict[str, Any]]):
@@ -136,36 +177,17 @@ def test_what_cheats_leave_behind_changes_no_later_verdict(
     assert judged(add, zeros, ADD.solution) == before
 
 
-# Right, and opens its home to others, in which a name that a trial writes to is taken.
-OPENS_ITS_HOME = """
-import os
-
-os.chmod(os.environ["HOME"], 0o777)
-os.makedirs(os.path.join(os.environ["HOME"], "large"), exist_ok=True)
-"""
-
-
-def test_what_a_kernel_leaves_in_its_home_opens_no_wall_of_the_next_exercise(tmp_path: Path):
+def test_what_a_kernel_leaves_in_its_home_opens_no_wall_of_the_next_exercise(one_judge: Judged):
     """One judge tries the walls for each exercise, behind which another's kernel may have run."""
-    first, second = (catalog.find(ROOT, name) for name in ("p01_map", "p02_zip"))
-    opens = tmp_path / "opens.py"
-    opens.write_text(first.solution.read_text(encoding="utf-8") + OPENS_ITS_HOME)
-    requests = [
-        check.Request(first, opens, Options(device="cpu")),
-        check.Request(second, second.solution, Options(device="cpu")),
-    ]
-    opened, after = check.run(requests, lambda text: None)
+    opened, after = one_judge.opened, one_judge.after
     assert [str(opened.status), str(after.status)] == ["pass", "pass"]
     assert after.walls == opened.walls
     assert opened.walls
 
 
-def test_one_judge_clears_up_between_two_checks_of_one_file(add: Exercise, tmp_path: Path):
+def test_one_judge_clears_up_between_two_checks_of_one_file(one_judge: Judged):
     """What the first leaves behind would earn the second its points."""
-    locked = tmp_path / "locked.py"
-    locked.write_text(ADD.solution.read_text(encoding="utf-8") + LOCKED)
-    cheat = CHEATS / "c64_leaves_files.py"
-    assert [one["status"] for one in judged(add, locked, locked, cheat, cheat)] == ["fail"] * 4
+    assert [str(result.status) for result in one_judge.twice] == ["fail"] * 4
 
 
 # -- what lies beside the kernel file, and the variables of whoever starts the check
@@ -235,7 +257,7 @@ def test_neither_neighbours_nor_variables_change_a_verdict(
         text=True,
         timeout=300,
     )
-    result = decided(Result.model_validate_json(done.stdout).model_dump())
+    result = decided(Result.model_validate_json(done.stdout))
     marks = planted.parent / "marks"
     assert "judge or worker" not in (marks.read_text() if marks.exists() else "")
     assert result["status"] == before[which]["status"]
