@@ -11,12 +11,15 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import small_disk
 
+from grader import cli
 from grader.model import ClassRun, parse_class
 
 pytestmark = pytest.mark.slow
@@ -84,10 +87,27 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory):
-    """Grade a class once for all tests that only look at it."""
+def begun(tmp_path_factory: pytest.TempPathFactory):
+    """Grade one student of a class; return what was said, and how all stood then."""
     folder = tmp_path_factory.mktemp("class")
-    return folder, ran(*a_class(folder), "--jobs", "1")
+    done = ran(*a_class(folder), "--jobs", "1", "--students", "ada")
+    return folder, done, standings(folder)
+
+
+@pytest.fixture(scope="module")
+def graded(begun):
+    """Grade the others of that class, once for all tests that only look at it."""
+    folder, _, _ = begun
+    return folder, ran(*a_class(folder), "--jobs", "1", "--resume")
+
+
+def test_one_student_of_a_class_may_be_graded_first(begun):
+    _, done, standing = begun
+    assert done.returncode == 0, done.stderr
+    assert "2 of 3 kernels are not to be graded now" in done.stderr
+    assert "--resume and without a choice: it grades the others" in done.stderr
+    assert standing["ada"] == EXPECTED["ada"]
+    assert standing["bob"] == ("not_graded", None)
 
 
 def test_every_student_has_one_row(graded):
@@ -105,17 +125,21 @@ def test_the_end_is_a_table_and_the_next_command(graded, snapshot):
     assert "The run is over." in (folder / "out/progress.html").read_text(encoding="utf-8")
 
 
-def test_its_attempts_are_what_export_and_the_board_read(graded):
+def test_its_attempts_are_what_export_and_the_board_read(
+    graded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     folder, _ = graded
-    table = ran("export", "csv-wide", folder / "out/attempts")
-    assert [line.split(",")[:2] for line in table.stdout.splitlines()] == [
+    monkeypatch.chdir(TOY)
+    code = cli.main(["export", "csv-wide", str(folder / "out/attempts")])
+    table = capsys.readouterr()
+    assert [line.split(",")[:2] for line in table.out.splitlines()] == [
         ["student", "p01_double"],
         ["ada", "6"],
         ["bob", "6"],
         ["cyd", "0"],
         ["dan", "0"],
     ]
-    assert table.returncode == 0, table.stderr
+    assert code == 0, table.err
 
 
 def test_a_result_names_no_path_of_the_machine_that_graded(graded):
@@ -145,33 +169,55 @@ def test_a_run_that_ends_before_it_has_workers_hides_nothing(graded):
     assert len(list((folder / "out/attempts").iterdir())) == 4
 
 
-def test_what_changed_is_graded_again_and_shown(graded, snapshot):
-    # The last test that uses this class: it changes it.
+@pytest.fixture(scope="module")
+def regraded(graded):
+    """Grade what changed again, and kill the judge while it starts, which takes longest."""
+    # The tests above look at this class as it was: those of this fixture come last.
     folder, _ = graded
     hand_in(folder, ["cyd"], SOLUTION / "kernel.py")
-    done = ran("regrade", folder / "out", "--changed", "--jobs", "1")
-    assert done.returncode == 0, done.stderr
-    assert "1 kernel in" in done.stderr
-    assert done.stdout == snapshot
+    with started("regrade", folder / "out", "--changed", "--jobs", "1") as run:
+        os.kill(wait_for_judge(run), signal.SIGKILL)
+        shown, said = run.communicate(timeout=PATIENCE_S)
+    assert run.returncode == 0, said
+    return folder, shown, said
+
+
+def test_what_changed_is_graded_again_and_shown(regraded, snapshot):
+    folder, shown, said = regraded
+    assert "1 kernel in" in said
+    assert shown == snapshot
     assert standings(folder) == EXPECTED | {"cyd": ("graded", 6)}
 
 
-def started(*arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+def test_a_judge_that_is_killed_is_no_zero(regraded):
+    """Its kernel is graded again."""
+    folder, _, said = regraded
+    assert "exit status -9" in said
+    assert standings(folder)["cyd"] == ("graded", 6)
+
+
+@contextmanager
+def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """Start a run, and kill it if it has not ended by the end."""
+    with subprocess.Popen(
         command(*arguments),
         cwd=TOY,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
+    ) as run:
+        try:
+            yield run
+        finally:
+            run.kill()
 
 
-def wait_for_result(run: subprocess.Popen[str], folder: Path) -> dict[str, bytes]:
-    """Return the first results on the disk."""
+def wait_for_result(run: subprocess.Popen[str], folder: Path, before: int = 0) -> dict[str, bytes]:
+    """Return the results on the disk, as soon as there are more than before."""
     end = time.monotonic() + PATIENCE_S
     while run.poll() is None and time.monotonic() < end:
-        if found := results(folder / "out"):
+        if len(found := results(folder / "out")) > before:
             return found
         time.sleep(0.02)
     raise AssertionError("nothing was graded")
@@ -192,38 +238,57 @@ def below(pid: int) -> list[int]:
     return found
 
 
-def test_an_interrupted_run_says_how_to_go_on_and_goes_on(tmp_path: Path):
-    # SIGTERM is what a batch system sends first, and what the command makes a Ctrl-C of.
-    arguments = [*a_class(tmp_path), "--jobs", "1"]
-    run = started(*arguments)
-    kept = wait_for_result(run, tmp_path)
-    run.send_signal(signal.SIGTERM)
-    _, said = run.communicate(timeout=PATIENCE_S)
-    assert run.returncode == 130, said
-    assert said.rstrip().endswith("--jobs 1 --resume")
-    assert "Traceback" not in said
-    assert not record(tmp_path).complete
-    assert ran(*arguments, "--resume").returncode == 0
-    assert standings(tmp_path) == EXPECTED
-    now = results(tmp_path / "out")
-    assert kept.items() <= now.items()
-    assert len(now) == 3
+@dataclass(frozen=True)
+class Ended:
+    """A class run that was interrupted, went on, was killed, and went on to its end."""
+
+    folder: Path
+    code: int  # of the interrupted run, and what it said
+    said: str
+    complete: bool  # when it was interrupted
+    at_interruption: dict[str, bytes]  # results that were there
+    at_kill: dict[str, bytes]
+    last_code: int
 
 
-def test_a_tree_that_is_killed_loses_nothing_and_leaves_nobody(tmp_path: Path):
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    folder = tmp_path_factory.mktemp("ended")
+    arguments = [*a_class(folder), "--jobs", "1"]
+    with started(*arguments) as run:
+        at_interruption = wait_for_result(run, folder)
+        # SIGTERM is what a batch system sends first, and what the command makes a Ctrl-C of.
+        run.send_signal(signal.SIGTERM)
+        _, said = run.communicate(timeout=PATIENCE_S)
+    complete, kept = record(folder).complete, results(folder / "out")
+    with started(*arguments, "--resume") as again:
+        at_kill = wait_for_result(again, folder, len(kept))
+        again.send_signal(signal.SIGSTOP)
+        for pid in [again.pid, *below(again.pid)]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        # It returns when nobody is left who could write to it.
+        again.communicate(timeout=PATIENCE_S)
+    last = ran(*arguments, "--resume")
+    return Ended(folder, run.returncode, said, complete, at_interruption, at_kill, last.returncode)
+
+
+def test_an_interrupted_run_says_how_to_go_on_and_goes_on(ended: Ended):
+    assert ended.code == 130, ended.said
+    assert ended.said.rstrip().endswith("--jobs 1 --resume")
+    assert "Traceback" not in ended.said
+    assert not ended.complete
+    assert ended.at_interruption.items() <= ended.at_kill.items()
+    assert len(ended.at_interruption) < len(ended.at_kill), "it went on"
+
+
+def test_a_tree_that_is_killed_loses_nothing_and_leaves_nobody(ended: Ended):
     """SIGKILL, to all at once: what was graded stays, and is not graded again."""
-    arguments = a_class(tmp_path)
-    run = started(*arguments, "--jobs", "2")
-    kept = wait_for_result(run, tmp_path)
-    run.send_signal(signal.SIGSTOP)
-    for pid in [run.pid, *below(run.pid)]:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    run.communicate(timeout=PATIENCE_S)
-    assert ran(*arguments, "--jobs", "1", "--resume").returncode == 0
-    assert standings(tmp_path) == EXPECTED
-    now = results(tmp_path / "out")
-    assert kept.items() <= now.items()
+    assert ended.last_code == 0
+    assert record(ended.folder).complete
+    assert standings(ended.folder) == EXPECTED
+    now = results(ended.folder / "out")
+    assert ended.at_kill.items() <= now.items()
     assert len(now) == 3
 
 
@@ -258,25 +323,6 @@ def test_a_disk_that_fills_up_ends_the_run_and_loses_nothing(tmp_path: Path):
     assert standings(tmp_path, "done") == EXPECTED
 
 
-def test_one_student_of_a_class_may_be_graded_first(tmp_path: Path):
-    done = ran(*a_class(tmp_path), "--jobs", "1", "--students", "ada")
-    assert done.returncode == 0, done.stderr
-    assert "2 of 3 kernels are not to be graded now" in done.stderr
-    assert "--resume and without a choice: it grades the others" in done.stderr
-    assert standings(tmp_path)["bob"] == ("not_graded", None)
-
-
-def test_a_judge_that_is_killed_is_no_zero(tmp_path: Path):
-    """A judge that is killed while it starts, which takes longest: its kernel is graded again."""
-    hand_in(tmp_path, ["ada"], SOLUTION / "kernel.py")
-    run = started(*order(tmp_path, "ada"), "--jobs", "1")
-    os.kill(wait_for_judge(run), signal.SIGKILL)
-    _, said = run.communicate(timeout=PATIENCE_S)
-    assert run.returncode == 0, said
-    assert "exit status -9" in said
-    assert standings(tmp_path) == {"ada": EXPECTED["ada"]}
-
-
 def wait_for_judge(run: subprocess.Popen[str]) -> int:
     """Return the process of the first judge below a run."""
     end = time.monotonic() + PATIENCE_S
@@ -284,7 +330,7 @@ def wait_for_judge(run: subprocess.Popen[str]) -> int:
         for pid in below(run.pid):
             if "grader.grading.judge" in command_of(pid):
                 return pid
-        time.sleep(0.02)
+        time.sleep(0.1)  # to look at all processes takes milliseconds
     raise AssertionError("no judge was started")
 
 
