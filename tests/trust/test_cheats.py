@@ -8,12 +8,14 @@ import json
 import re
 import sys
 import zlib
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from grader.course import catalog
-from grader.grading import check
+from grader.grading import WarmJudge, check
 from grader.model.errors import CannotGrade, GraderError
 from grader.model.results import Result
 
@@ -85,8 +87,18 @@ def sample() -> list:
     return sorted(quick, key=lambda cheat: zlib.crc32(cheat.name.encode()))[:JUDGED]
 
 
+@pytest.fixture(scope="module")
+def one_judge() -> Iterator[WarmJudge]:
+    """Serve all cheats of the sample: a judge of its own for each took most of the time."""
+    with WarmJudge() as judge:
+        yield judge
+
+
 @pytest.mark.parametrize("cheat", sample(), ids=lambda cheat: cheat.name)
-def test_cheats_are_stopped_where_they_must_be(cheat):
+def test_cheats_are_stopped_where_they_must_be(
+    cheat, one_judge: WarmJudge, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(check, "run", partial(check.run, judge=one_judge))
     fate = redteam.judged(cheat, redteam.attacked(ROOT, cheat.header.attacks), "cpu", None)
     assert fate.status == "stopped", fate
 
