@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-import warm
 
 from grader import cli
+from grader.grading import WarmJudge, check
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,9 +27,12 @@ def test_a_check_grades_a_kernel_file(
     code: int,
     status: str,
     failed: list[str],
+    request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ):
+    if failed:  # the judge of the right one is started as a user's is
+        request.getfixturevalue("_with_one_judge")
     monkeypatch.chdir(ROOT)
     words = ["--kernel", f"solutions/p01_map/{kernel}", "--device", "cpu", "--json"]
     assert cli.main(["check", "p01_map", *words]) == code
@@ -37,16 +41,20 @@ def test_a_check_grades_a_kernel_file(
     assert [step["name"] for step in result["steps"] if step["outcome"] == "fail"] == failed
 
 
+@pytest.fixture(scope="module")
+def one_judge() -> Iterator[WarmJudge]:
+    with WarmJudge() as judge:
+        yield judge
+
+
 @pytest.fixture
-def _forked() -> Iterator[None]:
-    """Fork judge and worker: the test above starts them as a user's do."""
-    warm.use(warm=True)
-    yield
-    warm.use(warm=False)
+def _with_one_judge(one_judge: WarmJudge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have one judge for several checks."""
+    monkeypatch.setattr(check, "run", partial(check.run, judge=one_judge))
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("_forked")
+@pytest.mark.usefixtures("_with_one_judge")
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "rule"),
     [
