@@ -67,7 +67,8 @@ def add(tmp_path_factory: pytest.TempPathFactory) -> Exercise:
     return Exercise(few_cases.put_into(tmp_path_factory.mktemp("course")))
 
 
-SEEDED = Options(device="cpu", seed=SEED, shrink=False)
+# No machine code is made for targets that are only reported, and decide nothing.
+SEEDED = Options(device="cpu", seed=SEED, shrink=False, elsewhere=False)
 
 
 def judged(add: Exercise, *files: Path) -> list[dict[str, Any]]:
@@ -138,8 +139,8 @@ def one_judge(add: Exercise, zeros: Path, tmp_path_factory: pytest.TempPathFacto
     cheat = CHEATS / "c64_leaves_files.py"
     requests = [
         *(check.Request(add, file, SEEDED) for file in (zeros, ADD.solution)),
-        check.Request(first, opens, Options(device="cpu")),
-        check.Request(second, second.solution, Options(device="cpu")),
+        check.Request(first, opens, SEEDED),
+        check.Request(second, second.solution, SEEDED),
         *(check.Request(add, file, SEEDED) for file in (locked, locked, cheat, cheat)),
     ]
     zero, right, opened, after, *twice = check.run(requests, lambda text: None)
