@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 from collections.abc import Iterator
@@ -69,6 +70,23 @@ def _forked_processes(request: pytest.FixtureRequest) -> Iterator[None]:
     warm.use(not cold and not any(path.is_relative_to(place) for place in COLD))
     yield
     warm.use(warm=False)
+
+
+@functools.cache
+def has_gpu() -> bool:
+    """Ask torch, which takes seconds to import, only where NVIDIA's driver is loaded."""
+    if not Path("/dev/nvidiactl").exists():
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip before anything is set up: on a GPU, fixtures start other processes."""
+    if item.get_closest_marker("gpu") and not has_gpu():
+        pytest.skip("needs a CUDA GPU")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import torch
 from needs_nvrtc import NEEDS_NVRTC
 
 pytestmark = pytest.mark.slow
@@ -198,7 +197,6 @@ def run(code: str, tmp_path: Path) -> str:
 
 @pytest.mark.gpu
 @NEEDS_NVRTC
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 def test_nvrtc_is_loaded_and_cuda_not_started(tmp_path: Path):
     """torch does not know what other libraries started."""
     code = """
@@ -215,7 +213,6 @@ print(before, cuda_started())
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 def test_a_worker_that_is_forked_after_it_can_start_the_gpu(tmp_path: Path):
     code = """
 import os

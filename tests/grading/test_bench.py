@@ -614,14 +614,7 @@ def test_a_puzzle_is_refused_before_a_gpu_is_looked_for():
 # -- on a GPU
 
 
-@pytest.fixture(scope="module")
-def cuda() -> None:
-    if not torch.cuda.is_available():
-        pytest.skip("needs a CUDA GPU")
-
-
 @pytest.mark.gpu
-@pytest.mark.usefixtures("cuda")
 def test_the_solution_on_this_gpu(tmp_path: Path):
     picture = tmp_path / "bench.png"
     done = grader(
@@ -650,7 +643,6 @@ def test_the_solution_on_this_gpu(tmp_path: Path):
 
 
 @pytest.mark.gpu
-@pytest.mark.usefixtures("cuda")
 @pytest.mark.parametrize("name", EAGER)
 def test_torch_is_right_at_every_size_of_a_small_gpu(name: str):
     """Both forms, in the memory of a small card."""

@@ -218,7 +218,6 @@ def test_an_output_that_no_call_writes_was_never_written(grading_of):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 @each_dtype
 def test_a_gpu_compiles_every_dtype_and_its_batches_are_right(
     grading_of, fork_servers: ForkServers, exercise: Exercise, dtype: str

@@ -17,7 +17,6 @@ from grader.grading import check
 from grader.grading.entries import together
 from grader.grading.options import Options
 from grader.grading.plugin import Gradings
-from grader.machine import devices
 from grader.model.cases import Case
 from grader.model.errors import BrokenExercise
 from grader.model.outcomes import Outcome, Status
@@ -199,7 +198,6 @@ def test_an_entry_that_the_exercise_does_not_have_is_no_place_to_be_rejected(tmp
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not devices.has_driver(), reason="needs a CUDA GPU")
 def test_on_a_gpu_each_entry_is_timed_and_held_to_its_own_gate():
     how = Options(device="cuda", require_speed=True, shrink=False)
     (result,) = check.run([check.Request(SCALE, SCALE.solution, how)], lambda text: None)

@@ -25,14 +25,6 @@ def rms(x, out):
 pytestmark = [pytest.mark.slow, pytest.mark.gpu]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cuda() -> None:
-    import torch
-
-    if not torch.cuda.is_available():
-        pytest.skip("needs a GPU")
-
-
 def checked(root: Path, name: str, file: str) -> tuple[Result, Step]:
     exercise = catalog.find(root, name)
     request = Request(exercise, exercise.solution.with_name(file), Options(device="cuda", seed=1))

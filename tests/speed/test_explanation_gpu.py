@@ -35,14 +35,6 @@ def vector_add(x, y, out):
 pytestmark = [pytest.mark.slow, pytest.mark.gpu]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cuda() -> None:
-    import torch
-
-    if not torch.cuda.is_available():
-        pytest.skip("needs a CUDA GPU")
-
-
 def measured(exercise: Exercise, kernel: Path) -> Speed:
     """The speed of this kernel file; it need not pass."""
     (result,) = check.run([Request(exercise, kernel, Options(device="cuda"))], print)

@@ -16,14 +16,6 @@ from grader.speed.mixes import Mix
 pytestmark = [pytest.mark.slow, pytest.mark.gpu]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cuda() -> None:
-    import torch
-
-    if not torch.cuda.is_available():
-        pytest.skip("needs a GPU")
-
-
 @pytest.mark.parametrize("mix", UNUSUAL_MIXES, ids=lambda mix: mix.name)
 def test_an_exercise_of_another_mix_is_graded_by_its_own_ceiling(mix: Mix, tmp_path: Path):
     """It ended as broken: only some mixes had a reference kernel."""

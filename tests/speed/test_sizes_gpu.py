@@ -19,14 +19,6 @@ COURSE = Path(__file__).parents[1] / "courses" / "sizes"
 pytestmark = [pytest.mark.slow, pytest.mark.gpu]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cuda() -> None:
-    import torch
-
-    if not torch.cuda.is_available():
-        pytest.skip("needs a GPU")
-
-
 def checked(course: Path, file: str) -> dict[str, Step]:
     exercise = catalog.find(course, "01_rms")
     request = Request(exercise, exercise.solution.with_name(file), Options(device="cuda", seed=1))

@@ -391,15 +391,7 @@ ON_GPU = (
 
 
 @pytest.fixture(scope="module")
-def cuda() -> None:
-    import torch
-
-    if not torch.cuda.is_available():
-        pytest.skip("needs a CUDA GPU")
-
-
-@pytest.fixture(scope="module")
-def graded_on_gpu(cuda: None, home: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+def graded_on_gpu(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
     exercise = exercise_with(
         tmp_path_factory.mktemp("patient"),
         *("spec.py", "load_s=2.0, call_s=2.0", "load_s=60.0, call_s=10.0"),
@@ -432,7 +424,6 @@ def test_a_compile_error_on_a_gpu_is_told_with_the_learners_lines(graded_on_gpu:
 
 
 @pytest.mark.gpu
-@pytest.mark.usefixtures("cuda")
 def test_a_gpu_that_is_full_is_not_the_learners_fault():
     # In a process of its own: this one's context would make it another program to later tests.
     fill = """

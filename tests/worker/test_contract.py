@@ -173,7 +173,6 @@ except Exception as error:
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 @pytest.mark.parametrize("kind", ON_A_GPU)
 def test_contract_of_torchs_errors_on_a_gpu(kind: str, tmp_path):
     file = tmp_path / "far.py"

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from needs_nvrtc import NEEDS_NVRTC
 
 from grader.course import catalog
@@ -19,10 +18,7 @@ from grader.grading.trials import try_case
 from grader.model import Outcome
 from grader.sandbox.fork_servers import ForkServers
 
-pytestmark = [
-    *(pytest.mark.gpu, pytest.mark.slow, NEEDS_NVRTC),
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.slow, NEEDS_NVRTC]
 
 COURSE = Path(__file__).parents[2] / "courses" / "cuda"
 ADD = catalog.find(COURSE, "01_vector_add")

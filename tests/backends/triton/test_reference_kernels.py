@@ -46,7 +46,6 @@ def test_a_reference_kernel_moves_the_tensors_of_its_mix_once(
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 @pytest.mark.parametrize("mix", [*USUAL_MIXES, *UNUSUAL_MIXES], ids=lambda mix: mix.name)
 def test_a_compiled_reference_kernel_fills_its_outputs_and_nothing_behind_them(mix: Mix):
     """A length that no block divides, so that a mask that lets too much through would show."""

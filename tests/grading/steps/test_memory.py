@@ -869,8 +869,6 @@ def end() -> None:
 @pytest.fixture(scope="module")
 def other_process() -> Iterator[ProcessPoolExecutor]:
     """A CUDA context of this process would make it another program to the judges of later tests."""
-    if not torch.cuda.is_available():
-        pytest.skip("needs a CUDA GPU")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         yield pool
         pool.submit(end).result()
@@ -970,8 +968,6 @@ def vector_add(x, y, out):
 @pytest.mark.gpu
 @pytest.mark.parametrize("hardened", [False, True])
 def test_a_hardened_judge_leaves_a_kernel_what_it_held_before(tmp_path: Path, hardened: bool):
-    if not torch.cuda.is_available():
-        pytest.skip("needs a CUDA GPU")
     exercise = catalog.find(ROOT, "01_vector_add")
     file = tmp_path / "kernel.py"
     file.write_text(exercise.solution.read_text() + HOLDS_MORE_WHEN_TIMED)

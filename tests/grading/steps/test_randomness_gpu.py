@@ -18,14 +18,6 @@ DROPOUT = catalog.find(Path(__file__).parents[2] / "courses" / "draws", "01_drop
 pytestmark = [pytest.mark.slow, pytest.mark.gpu]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cuda() -> None:
-    import torch
-
-    if not torch.cuda.is_available():
-        pytest.skip("needs a GPU")
-
-
 def checked(file: Path) -> dict[str, Step]:
     request = Request(DROPOUT, file, Options(device="cuda", seed=1))
     [result] = check.run([request], lambda text: None)

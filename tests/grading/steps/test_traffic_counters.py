@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import torch
 from messages import text_of
 from one_step import one_step
 from syrupy.assertion import SnapshotAssertion
@@ -242,7 +241,6 @@ def assembled(name: str) -> str:
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 @pytest.mark.parametrize(
     ("name", "outcome", "passes"),
     [("04_online_softmax", Outcome.PASS, 2), ("03_three_pass_softmax", Outcome.FAIL, 3)],
