@@ -24,18 +24,20 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
-# Files that take a minute or so, mostly for the judges and workers that they start. A core runs a
-# file at a time (`make test`), so one of these at the end would leave the other cores idle.
+# The files that take longest, mostly for the judges and workers that they start. A core runs a file
+# at a time (`make test`), so one of these at the end would leave the other cores idle.
 LONG = tuple(
     Path(__file__).parent / f"{name}.py"
     for name in (
-        *("trust/test_sizes", "trust/test_bad_input", "grading/steps/test_traffic"),
-        *("grading/test_added_steps_and_kinds", "classroom/test_workflows"),
-        *("grading/steps/test_causes", "trust/test_cheats_between_runs", "grading/test_warm_judge"),
-        *("classroom/test_guide", "trust/test_honest", "backends/test_added_backend"),
-        *("backends/numba/test_simulator", "sandbox/test_walls", "doctor/test_doctor"),
-        *("authoring/test_verify", "authoring/test_arithmetic_page", "backends/triton/test_liger"),
-        *("cli/test_notebook_pages", "cli/test_grade"),
+        *("trust/test_bad_input", "classroom/test_guide", "grading/test_warm_judge"),
+        *("cli/test_grade", "house/test_site", "trust/test_cheats_between_runs"),
+        *("doctor/test_doctor", "trust/test_honest", "classroom/test_installed_wheel"),
+        *("grading/test_bench", "grading/steps/test_causes_of_kernels", "authoring/test_lint"),
+        *("backends/triton/test_liger", "classroom/test_workflows", "sandbox/test_walls"),
+        *("classroom/test_release_proof", "correctness/test_acceptance"),
+        *("backends/numba/test_simulator", "grading/test_two_parts", "grading/test_entries"),
+        *("classroom/board/test_pages", "classroom/board/test_browser", "speed/test_slots"),
+        "grading/steps/test_memory",
     )
 )
 assert all(path.is_file() for path in LONG)

@@ -81,6 +81,7 @@ def test_the_two_batches_of_a_pair_lie_apart_in_either_order():
     assert min(slow_first, slow_later) > 20
 
 
+@pytest.mark.slow
 def test_the_figures_are_kept_in_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     record = json.loads((ROOT / "bench/results/latency_cores_h100.json").read_text())
     del record["replayed"]

@@ -20,6 +20,7 @@ def quantiles(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("latency_quantiles")
 
 
+@pytest.mark.slow
 def test_each_rule_grades_each_kernel_in_each_world(
     quantiles: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

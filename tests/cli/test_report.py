@@ -42,6 +42,7 @@ def test_a_course_without_checks_has_a_page_too(course: Path):
     assert (pages(course) / "index.html").read_text(encoding="utf-8").count("not begun") > 3
 
 
+@pytest.mark.slow
 def test_results_may_come_from_files(course: Path, tmp_path: Path, capsys):
     """Those of a GPU machine, for example, where `grader check --json` wrote them."""
     given = tmp_path / "results.jsonl"
@@ -90,6 +91,7 @@ def test_a_real_check_leaves_its_picture_to_the_page(
     assert 'aria-label="Drawing of the failing case"' in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "drawn"),
     [

@@ -375,6 +375,7 @@ def test_a_float16_sum_is_rejected(length: int):
         assert verdict(DOT, Case((length,), "float32", draw=draw), cheap) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [3, 127, 1025, 20_011])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("name", SPECS)

@@ -99,6 +99,7 @@ def test_a_failure_shrinks_to_what_it_needs(fails: Callable[[Case], bool], expec
     assert smallest(SOFTMAX, fails) == expected
 
 
+@pytest.mark.slow
 def test_columns_at_which_kernels_go_wrong_are_tried():
     seen: set[int] = set()
 

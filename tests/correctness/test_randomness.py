@@ -98,6 +98,7 @@ PATTERNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATTERNS)
 def test_patterns_are_found(name: str):
     mask, what, width = PATTERNS[name]
@@ -113,6 +114,7 @@ def test_two_rows_of_any_length_that_come_again_are_found():
     assert ("lag", 2000, 0) in {(test.what, test.width, test.count) for test in found}
 
 
+@pytest.mark.slow
 def test_right_masks_fail_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch):
     """With a rate of 0.2 instead of 1e-9, which could not be seen; the bounds make it less."""
     monkeypatch.setattr(randomness, "MOST_FALSE", 0.2)

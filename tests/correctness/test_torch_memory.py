@@ -56,6 +56,7 @@ def test_inputs_keep_their_dtypes():
     assert seen == [torch.bfloat16]
 
 
+@pytest.mark.slow
 def test_torchs_compiler_is_not_imported():
     """It takes a second of every check."""
     text = (

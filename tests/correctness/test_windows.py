@@ -61,6 +61,7 @@ def marked(draw: st.DrawFn) -> tuple[Case, Tensor]:
     return case, marks
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(marked())
 def test_a_window_has_the_first_wrong_element_and_marks_all_that_it_shows(
@@ -85,6 +86,7 @@ def test_a_window_has_the_first_wrong_element_and_marks_all_that_it_shows(
     assert Numbers.model_validate_json(shown.model_dump_json()) == shown
 
 
+@pytest.mark.slow
 @EXERCISES
 @settings(max_examples=8)
 @given(st.data())

@@ -29,6 +29,7 @@ def bad_openings(path: Path) -> Iterator[str]:
             yield f"{path}:{node.body[0].lineno}: {word}"
 
 
+@pytest.mark.slow
 def test_no_docstring_begins_with_a_question():
     found = [line for path in sorted(GRADER.rglob("*.py")) for line in bad_openings(path)]
     assert not found, "\n".join(found)

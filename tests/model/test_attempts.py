@@ -25,6 +25,7 @@ def schema(name: str) -> dict:
     return json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECORDS)
 def test_the_published_schema_is_what_the_code_makes(name: str):
     printed = subprocess.run(

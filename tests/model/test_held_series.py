@@ -31,6 +31,7 @@ def test_each_of_few_changes_is_a_point():
     assert recorded([5, 8, 8, 0]).points == ((0, 5), (1, 8), (2, 0))
 
 
+@pytest.mark.slow
 @given(st.integers(1, 3_000), st.randoms(use_true_random=False))
 def test_a_long_series_keeps_its_ends_and_its_extremes(length: int, random: Random):
     held = [random.randrange(10**6) for _ in range(length)]

@@ -84,6 +84,7 @@ def test_a_step_that_the_exercise_has_must_be_there_and_no_other():
     )
 
 
+@pytest.mark.slow
 def test_nothing_but_six_passes_is_a_pass():
     """Every combination of outcomes: all steps passed, traffic and speed at most skipped."""
     for outcomes in itertools.product((P, F, S, NOT_RUN, ERROR, NO_MACHINE), repeat=6):

@@ -101,6 +101,7 @@ def test_an_attempt_of_somebody_else_is_never_shown():
     assert next(views(rows, swapped)).results == {}
 
 
+@pytest.mark.slow
 def test_hostile_texts_are_text():
     bad = "<script>alert(1)</script> ](javascript:x) `a`"
     view = of_class(Manual("ada", "01_double", change=Fraction(1), comment=bad))["ada"]
@@ -109,6 +110,7 @@ def test_hostile_texts_are_text():
     assert "<script>" not in feedback.markdown(view, COURSE).replace("\\<", "")
 
 
+@pytest.mark.slow
 def test_the_command_writes_two_files_for_each_student(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setenv("GRADER_COURSE", str(shutil.copytree(SMALL, tmp_path / "small")))
     results = class_runs.results(tmp_path / "results", class_runs.a_class())

@@ -108,6 +108,7 @@ def picture_of(drawn: list[tuple[str, bool]]) -> Text:
     return picture
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(STEPS, SANITIZED, st.sampled_from(FAILED), st.none() | PICTURES, st.integers(80, 120))
 def test_a_failure_has_at_most_thirty_lines_and_ends_with_verdict_and_next_step(

@@ -430,6 +430,7 @@ def test_json_formats_are_json_and_keep_their_contracts(made: list[Attempt]):
         assert re.fullmatch(r"GRADER_[A-Z_]+=(\d+|pass|fail|not_graded|not_started)", pair)
 
 
+@pytest.mark.slow
 def test_prairielearn_stays_under_its_limit():
     made = [reported.attempt(reported.wrong("é" * 20_000), number=n) for n in range(60)]
     text = prairielearn.document(made)

@@ -170,6 +170,7 @@ def failing(draw: st.DrawFn) -> Numbers:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=100)  # each has up to 90 numbers
 @given(failing())
 def test_lines_fit_a_terminal_and_show_the_first_wrong_element(numbers: Numbers):

@@ -94,6 +94,7 @@ def test_a_call_that_holds_nothing_at_all_is_drawn():
     assert over_call_plot(nothing).svg.count("nothing") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("over", "reason"),
     [

@@ -79,6 +79,7 @@ def rows_of_programs(size: int, block: int, wrong: set[int]) -> Trace:
     return copy.trace("c", f"{size}", wrong={"out": some} if some else {})
 
 
+@pytest.mark.slow
 @given(st.integers(1, 40), st.sampled_from([1, 2, 4, 8, 16]), st.data())
 def test_every_wrong_element_of_a_small_case_is_marked(size: int, block: int, data: st.DataObject):
     wrong = data.draw(st.sets(st.integers(0, size - 1), max_size=12))

@@ -82,6 +82,7 @@ def named(tensors: list[torch.Tensor]) -> list[tuple[Argument, torch.Tensor]]:
     return [(reads(f"x{i}"), tensor) for i, tensor in enumerate(tensors)]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.lists(TENSORS, max_size=6))
 def test_tensors_keep_form_alignment_and_distance(tensors: list[torch.Tensor]):

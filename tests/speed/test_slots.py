@@ -110,6 +110,7 @@ def test_the_calls_are_known_before_anything_lies_in_the_slots(name: str):
     assert contents.outputs_right()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "share"),
     [
@@ -190,6 +191,7 @@ def test_of_a_softmax_no_rows_sum_outlives_the_last_inputs():
     assert contents.spot_checks[0].share_right() == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPECS)
 def test_slots_are_untouched_until_somebody_writes_to_them(name: str):
     spec = small(SPECS[name])
@@ -458,6 +460,7 @@ def test_answers_of_the_last_go_are_of_no_use(name: str):
     assert not contents.outputs_right()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n, spec in SPECS.items() if spec.independent_rows])
 def test_a_third_of_one_slot_left_undone_shows(name: str):
     spec = small(SPECS[name])

@@ -111,6 +111,7 @@ def test_a_decision_is_never_against_the_share_that_is_published(samples: list[f
     assert decided is None or decided is (share > gate)
 
 
+@pytest.mark.slow
 @given(samples=shares)
 def test_the_interval_holds_the_median_and_lies_within_the_samples(samples: list[float]):
     low, high = interval(samples)

@@ -83,6 +83,7 @@ def cubin(folder: Path, target: int, text: str = PTX) -> Path:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [*KNOWN, OTHER])
 def test_the_widths_are_those_that_nvdisasm_lists(tmp_path: Path, target: int):
     made, nvdisasm = cubin(tmp_path, target), str(TOOLS / "nvdisasm")
@@ -92,6 +93,7 @@ def test_the_widths_are_those_that_nvdisasm_lists(tmp_path: Path, target: int):
     assert set(found.loads) == set(found.stores) == ALL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", KNOWN)
 def test_the_arithmetic_is_that_which_nvdisasm_lists(tmp_path: Path, target: int):
     """A code that was read as another instruction would be counted, or left out."""

@@ -195,6 +195,7 @@ def test_a_bomb_is_refused_before_it_is_written(packed, tmp_path: Path):
     assert not (tmp_path / "work").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [zipped, tarred], ids=["zip", "tar"])
 def test_many_large_files_are_refused_together(packed, tmp_path: Path):
     large = bytes(writing.LARGEST_FILE)

@@ -78,6 +78,7 @@ def grades(one: ClassRow, settings: GradingSettings) -> list[Fraction | None]:
 # -- laws
 
 
+@pytest.mark.slow
 @given(rows(), rules, hours, st.integers(1, 300))
 def test_handing_in_later_never_gains_a_point(one, settings, when, more):
     early = one.model_copy(update={"submitted_at": time(when)})
@@ -96,6 +97,7 @@ def test_an_extension_never_loses_a_point(one, settings, when, more):
         assert all(a is b is None or a >= b for a, b in pairs)
 
 
+@pytest.mark.slow
 @given(classes, rules)
 def test_what_could_not_be_graded_is_no_zero_and_makes_no_total(some, settings):
     for before, after in zip(some, final(run(*some), settings), strict=True):
@@ -107,11 +109,13 @@ def test_what_could_not_be_graded_is_no_zero_and_makes_no_total(some, settings):
         assert all(one.exercise in after.why for one in lost)
 
 
+@pytest.mark.slow
 @given(classes, rules)
 def test_rows_are_those_of_the_roster_in_its_order(some, settings):
     assert [one.student for one in final(run(*some), settings)] == [one.student for one in some]
 
 
+@pytest.mark.slow
 @given(classes, rules)
 def test_each_cell_adds_up(some, settings):
     for one in final(run(*some), settings):
@@ -122,6 +126,7 @@ def test_each_cell_adds_up(some, settings):
                 assert not each.deduction or each.reason
 
 
+@pytest.mark.slow
 @given(classes, rules)
 def test_totals_lie_between_nothing_and_the_most(some, settings):
     for one in final(run(*some), settings):

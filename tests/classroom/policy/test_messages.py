@@ -14,6 +14,7 @@ from grader import cli
 SMALL = Path(__file__).parents[2] / "courses" / "small"
 
 
+@pytest.mark.slow
 def test_each_message_names_what_is_wrong_and_the_next_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys, snapshot: SnapshotAssertion
 ):

@@ -94,6 +94,7 @@ def test_a_function_of_the_student_s_own_has_no_name_in_cuda():
     assert Symbol("twice", 1) not in list(cpp_symbols(text, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

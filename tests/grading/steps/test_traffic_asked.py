@@ -33,6 +33,7 @@ def asking(spec: Spec, asked: Callable[[Inputs], int]) -> Spec:
     return replace(spec, arguments=(reads("x", bytes=asked), *others))
 
 
+@pytest.mark.slow
 def test_reads_are_counted_by_what_the_inputs_ask_for(ragged: Exercise, fork_servers: ForkServers):
     step = one_step("traffic", ragged, ragged.solution, fork_servers, device="cpu")
     assert step.outcome is Outcome.PASS

@@ -154,6 +154,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {each: getattr(module, f"kernel_{i}") for i, each in enumerate(expressions)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expression", FLOATS)
 def test_floats(gpu: Gpu, kernels: dict[str, Any], expression: str) -> None:
     generator = torch.Generator().manual_seed(3)

@@ -191,6 +191,7 @@ def test_lanes_follow_the_axis_along_which_memory_does() -> None:
     assert counted.transactions() == (256, 8, 32)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(0, 1000), st.booleans()), min_size=64, max_size=64),
