@@ -19,7 +19,6 @@ from pathlib import Path
 import pytest
 import small_disk
 
-from grader import cli
 from grader.model import ClassRun, parse_class
 
 pytestmark = pytest.mark.slow
@@ -125,21 +124,17 @@ def test_the_end_is_a_table_and_the_next_command(graded, snapshot):
     assert "The run is over." in (folder / "out/progress.html").read_text(encoding="utf-8")
 
 
-def test_its_attempts_are_what_export_and_the_board_read(
-    graded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_its_attempts_are_what_export_and_the_board_read(graded):
     folder, _ = graded
-    monkeypatch.chdir(TOY)
-    code = cli.main(["export", "csv-wide", str(folder / "out/attempts")])
-    table = capsys.readouterr()
-    assert [line.split(",")[:2] for line in table.out.splitlines()] == [
+    table = ran("export", "csv-wide", folder / "out/attempts")
+    assert [line.split(",")[:2] for line in table.stdout.splitlines()] == [
         ["student", "p01_double"],
         ["ada", "6"],
         ["bob", "6"],
         ["cyd", "0"],
         ["dan", "0"],
     ]
-    assert code == 0, table.err
+    assert table.returncode == 0, table.stderr
 
 
 def test_a_result_names_no_path_of_the_machine_that_graded(graded):
