@@ -86,7 +86,7 @@ def has_gpu() -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip before anything is set up: on a GPU, fixtures start other processes."""
+    """Skip a test before its fixtures are set up, which may need the GPU or start judges."""
     if item.get_closest_marker("gpu") and not has_gpu():
         pytest.skip("needs a CUDA GPU")
 

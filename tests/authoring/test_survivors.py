@@ -1,4 +1,4 @@
-"""What an exercise declares of mutants that nothing can reject.
+"""Declarations of mutants that nothing can reject.
 
 The course's own declarations are in test_mutants.py, which makes the mutants of the course.
 """

@@ -120,7 +120,7 @@ os.makedirs(os.path.join(os.environ["HOME"], "large"), exist_ok=True)
 
 @dataclass(frozen=True)
 class Judged:
-    """What one judge said of kernels, in this order."""
+    """Results of the kernels that one judge graded, in its order."""
 
     before: list[Result]  # of zeros and of the solution
     opened: Result  # of a kernel that opens its home
