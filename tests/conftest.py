@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import extended
 import pytest
 import warm
 from hypothesis import HealthCheck, settings
@@ -72,6 +73,12 @@ def _forked_processes(request: pytest.FixtureRequest) -> Iterator[None]:
     warm.use(not cold and not any(path.is_relative_to(place) for place in COLD))
     yield
     warm.use(warm=False)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_extension_stays() -> Iterator[None]:
+    yield
+    extended.take_back()
 
 
 @functools.cache

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import extended
 import pytest
 
 from grader import backends, cli
@@ -32,13 +33,8 @@ def course(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _nothing_stays_added() -> Iterator[None]:
-    """Have the backends of this process be those of the installation again."""
-    places = list(backends.__path__)
     yield
-    backends.__path__[:] = places
-    for name in [name for name in sys.modules if name.startswith("grader.backends.toy")]:
-        del sys.modules[name]
-        vars(backends).pop("toy", None)
+    extended.take_back()
 
 
 def command(course: Path, *argv: str) -> subprocess.CompletedProcess[str]:

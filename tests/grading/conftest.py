@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import extended
 import pytest
 
 if TYPE_CHECKING:
@@ -27,18 +27,8 @@ def fork_servers() -> Iterator[ForkServers]:
 def added() -> Iterator[Path]:
     """Extensions of tests/courses/added, for one test."""
     from grader.course.extensions import use_extensions
-    from grader.grading import kinds, steps
-    from grader.speed import bounds
 
-    before = {package: list(package.__path__) for package in (steps, kinds, bounds)}
     course = Path(__file__).parents[1] / "courses" / "added"
     use_extensions(course)
     yield course
-    for package, places in before.items():
-        package.__path__[:] = places
-    for name in ("steps.short", "steps.answers", "kinds.quiz", "kinds.brief"):
-        sys.modules.pop(f"grader.grading.{name}", None)
-    sys.modules.pop("grader.speed.bounds.calls", None)
-    vars(bounds).pop("calls", None)
-    for package, name in ((steps, "short"), (steps, "answers"), (kinds, "quiz"), (kinds, "brief")):
-        vars(package).pop(name, None)
+    extended.take_back()

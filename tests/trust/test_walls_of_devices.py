@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import extended
 import pytest
 
 from grader import backends
@@ -72,14 +73,10 @@ def _added(tmp_path: Path) -> Iterator[None]:
     folder.mkdir(parents=True)
     for name, text in (("__init__", BACKEND), ("simulated", WORKER), ("device", DEVICE)):
         (folder / f"{name}.py").write_text(text)
-    places = list(backends.__path__)
     backends.__path__.append(str(folder.parent))
     processes.adopt_orphans()
     yield
-    backends.__path__[:] = places
-    for name in [name for name in sys.modules if name.startswith("grader.backends.tried")]:
-        del sys.modules[name]
-        vars(backends).pop("tried", None)
+    extended.take_back()
 
 
 def held(answers: dict[str, Any]) -> set[str]:
