@@ -257,6 +257,13 @@ def test_formats_lists_every_word(record: str):
     assert listed == RECORDS[record]["enum"]
 
 
+def test_the_acceptance_rule_names_the_sums_of_every_exercise():
+    # 13_rmsnorm was missing, between 12 and 14.
+    first = [row[0] for row in rows(section(ROOT / "docs/trust.md", "Acceptance"))]
+    folders = sorted(path.name for path in (ROOT / "exercises").iterdir() if path.is_dir())
+    assert [name for name in first if name[:2].isdigit()] == folders
+
+
 def test_formats_lists_every_report():
     listed = {row[0].strip("`") for row in rows(section(ROOT / "docs/formats.md", REPORTS))}
     assert {*FORMATS, "canvas"} <= listed
@@ -822,7 +829,7 @@ def test_how_long_verifying_takes_was_measured():
     seconds, exercises = record["wall_s"]["verify"], len(record["solutions"])
     text = " ".join(section(COMMANDS, "grader verify").split())
     assert exercises == 6
-    assert f"the six exercises took {seconds:.0f} s, one or two minutes each at most" in text
+    assert f"exercises 01 to 06 took {seconds:.0f} s, one or two minutes each at most" in text
     assert seconds / exercises <= 120
     assert "up to two minutes for each" in commands_known()["verify"].help
 
