@@ -164,7 +164,7 @@ def read(file: Path) -> tuple[str, int, dict[str, Any]]:
         entries = tomllib.loads(file.read_text(encoding="utf-8"))
         system, jobs = entries.pop("system", None), entries.pop("jobs", 1)
         options = entries.pop("options", {})
-        if system not in SYSTEMS:
+        if not isinstance(system, str) or system not in SYSTEMS:
             named = f"its system is {system!r}" if system else "it names no system"
             raise ValueError(f"{named}; one of {', '.join(SYSTEMS)}")
         if type(jobs) is not int or jobs < 1 or not isinstance(options, dict) or entries:

@@ -61,11 +61,12 @@ def test_a_file_names_a_batch_system_and_its_options(tmp_path: Path):
         None,
         "jobs = 4",
         'system = "cray"',
+        'system = ["slurm"]',
         'system = "slurm"\njobs = 0',
         'system = "slurm"\nqueue = "gpu"',
         "system: slurm",
     ],
-    ids=["no file", "no system", "unknown", "no jobs", "unknown entry", "YAML"],
+    ids=["no file", "no system", "unknown", "a list", "no jobs", "unknown entry", "YAML"],
 )
 def test_a_file_that_describes_no_cluster_says_why(tmp_path: Path, text: str | None, snapshot):
     file = tmp_path / "cluster.toml"
