@@ -41,6 +41,7 @@ from grader.model import (
     result_json,
     stamp,
     texts,
+    time_key,
     write_file,
 )
 
@@ -139,16 +140,19 @@ class Store:
     def find(self, unit: Unit, models: Sequence[str]) -> tuple[str, Result] | None:
         """Return the key and the result of a unit that was graded on one of these GPU models.
 
-        A file that is damaged counts as missing.
+        Of several the newest counts: the last regrade may have been on another model.
         """
-        for model in models:
-            key = unit.key(model)
-            try:
-                found = json.loads((self._results / f"{key}.json").read_bytes())
-                if found["parts"] == unit.parts(model):
-                    return key, parse_result(json.dumps(found["result"]))
-            except (OSError, ValueError, KeyError, TypeError, ValidationError):
-                continue
+        known = ((unit.key(model), self._read(unit, model)) for model in models)
+        found = [(key, result) for key, result in known if result is not None]
+        return max(found, key=lambda one: time_key(one[1].started_at), default=None)
+
+    def _read(self, unit: Unit, model: str) -> Result | None:
+        try:
+            found = json.loads((self._results / f"{unit.key(model)}.json").read_bytes())
+            if found["parts"] == unit.parts(model):
+                return parse_result(json.dumps(found["result"]))
+        except (OSError, ValueError, KeyError, TypeError, ValidationError):
+            pass  # a file that is damaged counts as missing
         return None
 
     def known(

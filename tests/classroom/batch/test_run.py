@@ -21,9 +21,15 @@ from grader.model import CannotGrade, Cell, ClassRun, Outcome, Result, Status, S
 COURSE = Path(__file__).parents[2] / "courses/small"
 VERSIONS = (("grader", "1+a"), ("python", "3.11"))
 H200 = ("GPU-1", "NVIDIA H200", 140 << 30)
+H100 = ("GPU-2", "NVIDIA H100", 80 << 30)
 
 
-def result(status: Status = Status.PASS, points: int = 5, outcome: Outcome = Outcome.PASS):
+def result(
+    status: Status = Status.PASS,
+    points: int = 5,
+    outcome: Outcome = Outcome.PASS,
+    started_at: str = "2026-11-26T15:00:00+00:00",
+) -> Result:
     return Result(
         schema="grader/result/v1",
         exercise="p01_copy",
@@ -34,7 +40,7 @@ def result(status: Status = Status.PASS, points: int = 5, outcome: Outcome = Out
         kernel={"path": "/tmp/x/kernel.py", "sha256": "0" * 64},
         environment={"grader": "1", "python": "3.11", "device": "cpu", "simulated": True},
         seed=1,
-        started_at="2026-11-26T15:00:00+00:00",
+        started_at=started_at,
         duration_s=1.0,
         steps=(
             Step(
@@ -114,7 +120,9 @@ def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     exercises = [catalog.find(COURSE, "p01_copy")]
     rules = units.rules_of_all(exercises)
 
-    def graded(kernels: dict[str, str], crew: Made, device: str = "auto") -> tuple[ClassRun, list]:
+    def graded(
+        kernels: dict[str, str], crew: Made, device: str = "auto", again: bool = False
+    ) -> tuple[ClassRun, list]:
         handed_in = []
         for login, text in kernels.items():
             folder = tmp_path / "subs" / login
@@ -145,6 +153,7 @@ def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
                 say=said.append,
                 watch=lambda state: None,
                 chosen=frozenset(plan.units),
+                again=again,
             )
             try:
                 one.run()
@@ -259,9 +268,27 @@ def test_on_a_gpu_a_kernel_is_measured_in_a_second_part(batch):
 def test_a_result_of_one_gpu_model_is_none_of_another(batch):
     crew = Made(lambda worker, job: answer(result()), gpus=[H200])
     batch({"ada": "a = 1\n"}, crew)
-    other = Made(lambda worker, job: answer(result()), gpus=[("GPU-2", "NVIDIA H100", 80 << 30)])
+    other = Made(lambda worker, job: answer(result()), gpus=[H100])
     batch({"ada": "a = 1\n"}, other)
     assert len(crew.began) == len(other.began) == 1
+
+
+def test_a_regrade_by_another_gpu_model_stays(batch):
+    """Its points were those of the first model again after a --resume that graded nothing."""
+    batch({"ada": "a = 1\n"}, Made(lambda worker, job: answer(result(points=1)), gpus=[H100]))
+
+    def by_the_other(worker: str, job: dict) -> str:
+        if worker == "tcp://a":
+            return answer(fault="no memory")
+        return answer(result(points=5, started_at="2026-11-27T15:00:00+00:00"))
+
+    both = {"a": {"gpus": [H100]}, "b": {"gpus": [H200]}}
+    record, _ = batch({"ada": "a = 1\n"}, Made(by_the_other, probes=both), again=True)
+    assert cells(record)["ada"].points == 5
+    crew = Made(by_the_other, probes=both)
+    record, _ = batch({"ada": "a = 1\n"}, crew)
+    assert not crew.began
+    assert cells(record)["ada"].points == 5
 
 
 def test_a_result_of_a_cpu_does_not_stand_for_one_of_a_gpu(batch):

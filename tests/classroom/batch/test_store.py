@@ -43,7 +43,7 @@ def unit() -> Unit:
     return Unit(catalog.find(COURSE, "p01_copy"), b"a = 1\n", "rules", (), hardened=True)
 
 
-def result(points: int = 5) -> Result:
+def result(points: int = 5, started_at: str = "2026-11-26T15:00:00+00:00") -> Result:
     return Result(
         schema="grader/result/v1",
         exercise="p01_copy",
@@ -54,7 +54,7 @@ def result(points: int = 5) -> Result:
         kernel={"path": "kernel.py", "sha256": "0" * 64},
         environment={"grader": "1", "python": "3.11", "device": "cpu", "simulated": True},
         seed=1,
-        started_at="2026-11-26T15:00:00+00:00",
+        started_at=started_at,
         duration_s=1.0,
         steps=(),
     )
@@ -64,6 +64,18 @@ def test_a_result_comes_back_for_the_gpu_model_that_graded_it(store: Store, unit
     key = store.keep(unit, "NVIDIA H200", result())
     assert store.find(unit, ["NVIDIA H100", "NVIDIA H200"]) == (key, result())
     assert store.find(unit, ["cpu"]) is None
+
+
+@pytest.mark.parametrize("newer", ["NVIDIA H100", "NVIDIA H200"])
+def test_of_two_gpu_models_results_the_newest_counts(store: Store, unit: Unit, newer: str):
+    """A regrade by the other model was undone by the next --resume."""
+    models = ["NVIDIA H100", "NVIDIA H200"]
+    for model in models:
+        day = "27" if model == newer else "26"
+        store.keep(unit, model, result(started_at=f"2026-11-{day}T15:00:00+00:00"))
+    found = store.find(unit, models)
+    assert found is not None
+    assert found[0] == unit.key(newer)
 
 
 @pytest.mark.parametrize("damage", ["", "{", "{}", '{"parts": {}, "result": {}}'])
