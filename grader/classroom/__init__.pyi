@@ -8,6 +8,7 @@ from . import signing as signing
 from .attempts import Context as Context
 from .attempts import context_of as context_of
 from .batch.order import ClassOrder as ClassOrder
+from .batch.order import Graded as Graded
 from .batch.order import grade_class as grade_class
 from .batch.order import remembered as remembered
 from .batch.state import RunState as RunState

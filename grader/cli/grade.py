@@ -25,7 +25,7 @@ from grader.model import CannotGrade, GraderError, UsageError
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from grader.classroom import ClassOrder, RunState
+    from grader.classroom import ClassOrder, Graded, RunState
     from grader.course import Exercise
     from grader.model import ClassRun
 
@@ -96,8 +96,7 @@ def grade(
         cluster=cluster,
         key=_key(sign, hardened=not not_hardened),
     )
-    run = _graded(order)
-    raise typer.Exit(_report(order, run))
+    raise typer.Exit(_report(order, _graded(order)))
 
 
 def regrade(
@@ -133,10 +132,10 @@ def regrade(
         key=_key(sign, before.hardened),
     )
     earlier = order.store.earlier()
-    run = _graded(order)
+    graded = _graded(order)
     if earlier is not None:
-        say.show(reports.changes(earlier, run, say.width()))
-    raise typer.Exit(_report(order, run))
+        say.show(reports.changes(earlier, graded.run, say.width()))
+    raise typer.Exit(_report(order, graded))
 
 
 def _require_one_place(scheduler: str | None, cluster: str | None) -> None:
@@ -175,16 +174,16 @@ def _key(file: Path | None, hardened: bool) -> Ed25519PrivateKey | None:
         ) from None
 
 
-def _graded(order: ClassOrder) -> ClassRun:
+def _graded(order: ClassOrder) -> Graded:
     """Grade with what is shown meanwhile. An interruption names the command that goes on."""
     from grader.classroom import grade_class
 
     with sigterm_as_interrupt(), say.progress() as progress:
         shown = _Shown(progress, order)
         try:
-            run = grade_class(order, shown.say, shown.watch)
+            graded = grade_class(order, shown.say, shown.watch)
             shown.end("Graded")
-            return run
+            return graded
         except KeyboardInterrupt:
             shown.end("Interrupted")
         except CannotGrade:
@@ -243,14 +242,15 @@ class _Shown:
         self._store.write_page(class_progress.page(self._last, self._title, now, over))
 
 
-def _report(order: ClassOrder, run: ClassRun) -> int:
+def _report(order: ClassOrder, graded: Graded) -> int:
     from grader.reports import class_run as reports
 
-    say.show(reports.summary(run, say.width()))
+    run, kept = graded.run, graded.kept
+    say.show(reports.summary(run, say.width(), kept))
     failed = _failed(order, run)
-    for line in reports.next_steps(run, order.out, failed):
+    for line in reports.next_steps(run, order.out, failed, bool(kept)):
         say.message(line)
-    return 3 if failed else 0
+    return 3 if failed or kept else 0
 
 
 def _failed(order: ClassOrder, run: ClassRun) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -18,10 +18,11 @@ STARTED = ("passed", "partly", "failed", "not graded")
 COLUMNS = ("passed", "partly", "failed", "not started", "missing", "unreadable", "not graded")
 
 
-def summary(run: ClassRun, width: int) -> Text:
+def summary(run: ClassRun, width: int, kept: Sequence[tuple[str, str]] = ()) -> Text:
     """Draw how many students are where in each exercise, and name those with nothing to grade.
 
-    Exercises without graded work are only counted, if there are many.
+    Exercises without graded work are only counted, if there are many. `kept` has a student and a
+    reason for points that a regrade left as they were.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("exercise", overflow="fold")
@@ -37,7 +38,7 @@ def summary(run: ClassRun, width: int) -> Text:
     lines = [] if together and len(idle) == len(counts) else [_drawn(table, width)]
     if together:
         lines.append(f"left out: {len(idle)} exercises without graded work")
-    return Text("\n".join([*lines, *_named(run), ""]))
+    return Text("\n".join([*lines, *_named(run, kept), ""]))
 
 
 def changes(before: ClassRun, after: ClassRun, width: int) -> Text:
@@ -88,8 +89,8 @@ def _counts(run: ClassRun, exercise: str) -> Counter[str]:
     return count
 
 
-def _named(run: ClassRun) -> Iterator[str]:
-    """Yield a line for each reason why students have no grade, with some of their names."""
+def _named(run: ClassRun, kept: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield a line for each reason why students have no new grade, with some of their names."""
     by_reason: dict[str, list[str]] = {}
     for row in run.rows:
         who = texts.one_line(row.student, 40)
@@ -101,16 +102,21 @@ def _named(run: ClassRun) -> Iterator[str]:
             if cell.standing == "not_graded":
                 reason = f"{cell.exercise} has no result: {cell.why}"
                 by_reason.setdefault(reason, []).append(who)
+    for student, reason in kept:
+        by_reason.setdefault(reason, []).append(texts.one_line(student, 40))
     for reason, logins in by_reason.items():
         more = f" and {len(logins) - MOST_NAMED} more" if len(logins) > MOST_NAMED else ""
         yield f"{', '.join(logins[:MOST_NAMED])}{more}: {reason}"
 
 
-def next_steps(run: ClassRun, out: Path, failed: bool) -> Iterator[str]:
+def next_steps(run: ClassRun, out: Path, failed: bool, kept: bool = False) -> Iterator[str]:
     """Yield the commands that come next, from the record's folder.
 
-    `failed` says that something which was to be graded could not be.
+    `failed` says that something which was to be graded could not be, `kept` that earlier points
+    stay for that reason.
     """
+    if kept:
+        yield "next: run `grader regrade` for those who keep earlier points: --students LOGINS"
     if failed:
         yield "next: run `grader grade` with --resume: it tries what could not be graded"
     elif any(cell.standing == "not_graded" for row in run.rows for cell in row.cells):

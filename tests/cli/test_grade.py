@@ -16,9 +16,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import class_runs
 import pytest
 import small_disk
 
+from grader.classroom import ClassOrder, Graded
+from grader.cli import grade as command_line
+from grader.course import catalog
 from grader.model import ClassRun, parse_class
 
 pytestmark = pytest.mark.slow
@@ -316,6 +320,13 @@ def test_a_disk_that_fills_up_ends_the_run_and_loses_nothing(tmp_path: Path):
     assert kept.items() <= now.items()
     assert 0 < len(kept) < len(now) == 3
     assert standings(tmp_path, "done") == EXPECTED
+
+
+@pytest.mark.parametrize(("kept", "code"), [((), 0), ((("ada", "no memory"),), 3)])
+def test_a_regrade_that_left_points_as_they_were_is_no_success(kept: tuple, code: int):
+    here = Path()
+    order = ClassOrder(here, here, here, tuple(catalog.exercises(TOY)))
+    assert command_line._report(order, Graded(class_runs.run(), kept)) == code
 
 
 def wait_for_judge(run: subprocess.Popen[str]) -> int:

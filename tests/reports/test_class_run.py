@@ -42,3 +42,13 @@ def test_what_comes_next_fits_what_has_no_result(standing, failed: bool, said: s
     assert bool(said) is bool(first)
     assert said in "".join(first)
     assert last == "next: grader export csv-wide out --out grades.csv"
+
+
+def test_those_who_keep_their_earlier_points_are_named_with_what_to_do():
+    """Their cells are as they were, so that nothing else shows that they were not graded again."""
+    made = run(row("ada", cell(points=3, status="fail")), exercises=("01_double",))
+    why = "01_double could not be graded again"
+    *_, last = class_run.summary(made, 100, [("ada", why), ("bob", why)]).plain.splitlines()
+    assert last == f"ada, bob: {why}"
+    first, *_ = class_run.next_steps(made, Path("out"), failed=False, kept=True)
+    assert "`grader regrade`" in first

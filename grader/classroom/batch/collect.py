@@ -145,6 +145,18 @@ def students_of(plan: Plan) -> dict[str, list[str]]:
     return found
 
 
+def kept(plan: Plan, found: Found) -> Iterator[tuple[str, str]]:
+    """Yield a student and a reason for each result that a regrade could not replace."""
+    for entry in plan.entries:
+        for task in entry.tasks:
+            unit = task.unit.id if task.unit is not None else ""
+            if unit in found.results and unit in found.faults:
+                why = texts.one_line(found.faults[unit], LONGEST_WHY)
+                name = task.target.exercise.name
+                said = f"{name} could not be graded again; its earlier points stay: {why}"
+                yield entry.handed_in.student.login, said
+
+
 # -- the record
 
 

@@ -56,7 +56,15 @@ class ClassOrder:
         return self.exercises[0].root
 
 
-def grade_class(order: ClassOrder, say: Say, watch: Watch) -> ClassRun:
+@dataclass(frozen=True)
+class Graded:
+    """The record of a class; `kept` has a student and a reason for points that a regrade left."""
+
+    run: ClassRun
+    kept: tuple[tuple[str, str], ...] = ()
+
+
+def grade_class(order: ClassOrder, say: Say, watch: Watch) -> Graded:
     """Grade, write all results, and return the record of the class.
 
     An interruption (KeyboardInterrupt) or an error writes the record of what is known, and goes on.
@@ -102,7 +110,7 @@ def grade_class(order: ClassOrder, say: Say, watch: Watch) -> ClassRun:
             complete = True
         finally:
             run = write(plan, found, order, complete=complete)
-    return run
+    return Graded(run, tuple(collect.kept(plan, found)))
 
 
 def _require_known(named: Sequence[str], logins: Sequence[str]) -> None:

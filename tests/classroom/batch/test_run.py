@@ -76,6 +76,7 @@ class Made:
     began: list[tuple[str, str]] = field(default_factory=list)
     waiting: list[Ended] = field(default_factory=list)
     rules: dict = field(default_factory=dict)
+    of_contents: dict[bytes, str] = field(default_factory=dict)  # answers about these files
 
     def workers(self) -> dict[str, str]:
         return {f"tcp://{name}": name for name in self.names}
@@ -98,7 +99,7 @@ class Made:
             return
         job = json.loads(arguments[0])
         self.began.append((worker, job["part"]))
-        text = self.grade(worker, job)
+        text = self.of_contents.get(arguments[1]) or self.grade(worker, job)
         if text is None:
             self.names.remove(worker[6:])
         else:
@@ -159,6 +160,7 @@ def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
                 one.run()
             except CannotGrade as error:
                 said.append(error.message)
+        said += [" ".join(kept) for kept in collect.kept(plan, one.found)]
         return collect.record(plan, one.found, "2026-11-26T15:00:00+00:00", True), said
 
     return graded
@@ -208,6 +210,19 @@ def test_a_fault_that_stays_is_no_zero(batch, text: str):
     # It is not kept, so that --resume tries it again.
     record, _ = batch({"ada": "a = 1\n"}, Made(lambda worker, job: answer(result())))
     assert cells(record)["ada"].points == 5
+
+
+@pytest.mark.parametrize("again", [answer(fault="no memory"), answer(result(Status.ERROR))])
+def test_a_regrade_that_cannot_grade_keeps_the_earlier_points_and_says_so(batch, again: str):
+    """It said that no points had changed, as if it had graded."""
+    kernels = {"ada": "a = 1\n", "bob": "b = 1\n"}
+    before, _ = batch(kernels, Made(lambda worker, job: answer(result(points=3))))
+    crew = Made(lambda worker, job: answer(result(points=4)))
+    crew.of_contents[b"a = 1\n"] = again
+    record, said = batch(kernels, crew, again=True)
+    assert cells(record)["ada"] == cells(before)["ada"]
+    assert cells(record)["bob"].points == 4
+    assert said[-1].startswith("ada p01_copy could not be graded again; its earlier points stay: ")
 
 
 def test_a_worker_that_vanishes_loses_nothing(batch):
