@@ -6,7 +6,9 @@ kernel files are taken.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,6 +19,8 @@ from grader.classroom.lone_kernel import Lone, entries_of, lone_kernel
 from grader.course import SHELVES, Exercise, ReleasedFile, catalog, manifest
 from grader.grading import LARGEST_FILE
 from grader.model import BrokenExercise, Status, UsageError
+
+_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # of a path that leads to no file
 
 
 @dataclass(frozen=True)
@@ -118,13 +122,35 @@ def _handed_in(exercise: Exercise, folder: Path, released: Mapping[str, Released
     place = exercise.folder.relative_to(exercise.root)
     shown = (place / _file(exercise)).as_posix()
     kernel = folder / shown
-    refused = None
-    if not os.path.lexists(kernel):
-        refused = _missing(f"{shown} in what was handed in")
-    elif not _stays_inside(kernel, folder):
-        why = f"{shown} is a link that leads out of what was handed in, and was not read."
-        refused = Status.FAIL, why
+    refused = _refusal(kernel, shown, folder)
+    if refused is not None and refused[0] is Status.CANNOT_GRADE:
+        return Target(exercise, kernel, shown, refused=refused)  # what else is there is unknown
     return Target(exercise, kernel, shown, tuple(_changes(exercise, folder, released)), refused)
+
+
+def _refusal(kernel: Path, shown: str, folder: Path) -> tuple[Status, str] | None:
+    """Return why a file is not graded, if that is known before its bytes are read."""
+    try:
+        os.lstat(kernel)  # os.path.lexists finds nothing where it may not look
+    except OSError as error:
+        if error.errno in _NOWHERE:
+            return _missing(f"{shown} in what was handed in")
+        return no_access(shown, error)
+    if not _stays_inside(kernel, folder):
+        why = f"{shown} is a link that leads out of what was handed in, and was not read."
+        return Status.FAIL, why
+    try:
+        if stat.S_ISREG(os.stat(kernel).st_mode):  # opening a pipe would wait
+            kernel.open("rb").close()
+    except OSError as error:
+        return None if error.errno in _NOWHERE else no_access(shown, error)
+    return None
+
+
+def no_access(shown: str, error: OSError) -> tuple[Status, str]:
+    """Return that this machine cannot read a file, which is never the student's zero."""
+    why = f"{shown} cannot be read on this machine: {error.strerror}."
+    return Status.CANNOT_GRADE, f"{why} See that the grading account may read it; then grade again."
 
 
 def _stays_inside(path: Path, folder: Path) -> bool:

@@ -6,8 +6,9 @@ out, and a fault of a machine is never a zero.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader.classroom import ci, ci_targets
@@ -124,6 +125,8 @@ def _entry(
 def _task(target: Target, hardened: bool, unit: Callable[[Target], Unit]) -> Task:
     if target.refused is not None:
         return Task(target, settled=ci.not_graded(target, *target.refused))
+    if target.kernel.is_symlink():  # into the submission: the judge gets a copy, and no link
+        target = replace(target, kernel=Path(os.path.realpath(target.kernel)))
     try:
         options = Options(hardened=hardened)
         check.must_be_gradable(Request(target.exercise, target.kernel, options))
@@ -131,8 +134,9 @@ def _task(target: Target, hardened: bool, unit: Callable[[Target], Unit]) -> Tas
     except GraderError as error:
         return Task(target, settled=ci.faulty(target, error))
     except OSError as error:
-        why = f"{target.shown} cannot be read: {error.strerror}."
-        return Task(target, settled=ci.not_graded(target, Status.FAIL, why))
+        return Task(
+            target, settled=ci.not_graded(target, *ci_targets.no_access(target.shown, error))
+        )
 
 
 def students_of(plan: Plan) -> dict[str, list[str]]:

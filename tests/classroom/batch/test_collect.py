@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -129,3 +132,51 @@ def test_a_file_that_no_judge_need_see_is_settled_as_ci_settles_it(
     assert why in first.why
     assert str(tmp_path) not in first.why
     assert (second.standing, second.points) == ("not_started", 0)
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, below: Path) -> None:
+    """Have a function refuse paths, as modes do, but for those of root."""
+    real: Callable = getattr(owner, name)
+
+    def guarded(path, *arguments, **options):
+        if isinstance(path, str | Path) and Path(path).is_relative_to(below):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(owner, name, guarded)
+
+
+@pytest.mark.parametrize(
+    ("owner", "names", "below"),
+    [
+        (os, ("lstat", "stat"), ""),
+        (Path, ("open",), "kernel.py"),
+        (Path, ("read_bytes",), "kernel.py"),
+        (os, ("stat",), "kernel.py"),
+    ],
+    ids=["a folder", "a file", "a file that fails later", "what a link leads to"],
+)
+def test_what_the_grading_account_may_not_read_is_no_zero(
+    tmp_path: Path, monkeypatch, owner: object, names: tuple[str, ...], below: str
+):
+    files: Handed = {f"{PLACE}/kernel.py": b"a\n", "exercises/01_double/kernel.py": b"a\n"}
+    one = handed_in(tmp_path / "ada", files)
+    with monkeypatch.context() as patch:
+        for name in names:
+            refuse(patch, owner, name, tmp_path / "ada" / PLACE / below)
+        first, second = cells(one)
+    assert (first.standing, first.points) == ("not_graded", None)
+    assert first.why.startswith(f"{PLACE}/kernel.py cannot be read on this machine: Permission")
+    assert second.why == "It was not graded yet."
+
+
+@pytest.mark.parametrize(
+    ("link", "to"), [(f"{PLACE}/kernel.py", "kept/kernel.py"), (PLACE, "kept")]
+)
+def test_a_link_that_stays_in_the_folder_is_graded(tmp_path: Path, link: str, to: str):
+    """A hardened run failed it: a judge refuses links, and gets a copy of the bytes here."""
+    one = handed_in(tmp_path / "ada", {"kept/kernel.py": b"a = 1\n"})
+    (tmp_path / "ada" / link).parent.mkdir(parents=True)
+    (tmp_path / "ada" / link).symlink_to(tmp_path / "ada" / to)
+    (unit,) = plan(one).units.values()
+    assert unit.content == b"a = 1\n"
