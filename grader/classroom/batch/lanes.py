@@ -56,8 +56,13 @@ def parse(name: str, text: str, now: float) -> Probe:
         ) from None
 
 
-def refusal(probe: Probe, versions: Versions, rules: Mapping[str, str]) -> str:
-    """Return why a worker must not grade, as a sentence that names it; empty where it may."""
+def refusal(
+    probe: Probe, versions: Versions, rules: Mapping[str, str], lacks_gpu: bool = False
+) -> str:
+    """Return why a worker must not grade, as a sentence that names it; empty where it may.
+
+    `lacks_gpu` is of a run that simulates only because no worker had a GPU when it began.
+    """
     who = f"The worker {probe.name} on {probe.host} is refused:"
     if probe.fault:
         return f"{who} {probe.fault}"
@@ -72,6 +77,9 @@ def refusal(probe: Probe, versions: Versions, rules: Mapping[str, str]) -> str:
     if abs(probe.ahead_s) > CLOCKS_DIFFER.total_seconds():
         way = "ahead of" if probe.ahead_s > 0 else "behind"
         return f"{who} its clock is {abs(probe.ahead_s) / 60:.0f} min {way} this machine's."
+    if lacks_gpu and probe.cards:
+        began = "it has a GPU, and the first workers had none: this run simulates."
+        return f"{who} {began} Stop the run, and go on with --resume: then GPUs grade."
     return ""
 
 

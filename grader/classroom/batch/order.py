@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from grader.classroom.batch.store import ORDER, Store
 from grader.classroom.intake.roster import read_roster
 from grader.classroom.intake.submissions import take_in
 from grader.course import Exercise, catalog, settings
-from grader.model import ClassRun, UsageError, login_of, texts, write_file
+from grader.model import ClassRun, UsageError, login_of, texts
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,7 @@ def grade_class(order: ClassOrder, say: Say, watch: Watch) -> Graded:
                     crew=Crew(client),
                     say=say,
                     watch=watch,
+                    remember=lambda new: _remember(order, exercises, {*models, *new}),
                     chosen=_chosen(order, plan),
                     again=order.again,
                     found=found,
@@ -171,16 +172,16 @@ def write(plan: Plan, found: Found, order: ClassOrder, complete: bool) -> ClassR
 # -- the order itself, for `grader regrade`
 
 
-def _remember(order: ClassOrder, exercises: Sequence[Exercise], models: Sequence[str]) -> None:
+def _remember(order: ClassOrder, exercises: Sequence[Exercise], models: Iterable[str]) -> None:
     kept = {
         "submissions": str(order.submissions.resolve()),
         "roster": str(order.roster.resolve()),
         "exercises": [exercise.name for exercise in exercises],
         "device": order.device,
         "hardened": order.hardened,
-        "models": list(models),
+        "models": sorted(models),
     }
-    write_file(order.out / ORDER, json.dumps(kept, indent=1) + "\n")
+    order.store.write_order(json.dumps(kept, indent=1) + "\n")
 
 
 def _models(out: Path) -> list[str]:

@@ -72,11 +72,15 @@ class _Work:
 
 Say = Callable[[str], None]
 Watch = Callable[[RunState], None]
+Remember = Callable[[tuple[str, ...]], None]
 
 
 @dataclass
 class Batch:
-    """One run. `say` gets a sentence for each thing worth knowing, `watch` the state, often."""
+    """One run. `say` gets a sentence for each thing worth knowing, `watch` the state, often.
+
+    `remember` gets the GPU models that grade, each time that there is a new one.
+    """
 
     plan: Plan
     root: Path
@@ -87,6 +91,7 @@ class Batch:
     crew: Crew
     say: Say
     watch: Watch
+    remember: Remember
     chosen: frozenset[str]  # the ids of the units to grade
     again: bool = False  # also those that have a result
     found: Found = field(default_factory=Found)
@@ -116,8 +121,7 @@ class Batch:
         """
         probes = self._first_probes()
         self._on_gpu = self._uses_gpu(probes)
-        cards = {card.model for one in probes for card in one.cards}
-        self.models = tuple(sorted(cards if self._on_gpu else {"cpu"}))
+        self._add_models(probes)
         self._take_from_store()
         todo = [one for one in self._in_order() if self._is_due(one)]
         self._work = {one: _Work(self._units[one], units.new_seed()) for one in todo}
@@ -244,15 +248,19 @@ class Batch:
         """Have new workers describe themselves, and return those that may grade."""
         names = [exercise.name for exercise in self.plan.exercises]
         new = {at: name for at, name in there.items() if at not in self._seen}
+        self._seen |= new.keys()
+        self._names |= new
         asked = time.time()
         answers = self.crew.call(new, tasks.probe, str(self.root), names, limit_s=PROBE_S)
         now = (asked + time.time()) / 2 if len(answers) == 1 else time.time()
+        for at in (one for one in new if one not in answers):
+            said = "did not answer, and takes no part: read its log, and start it again"
+            self._tell(f"The worker {new[at]} ({at}) {said}")
+        lacks_gpu = self.device == "auto" and self.models == ("cpu",)
         probes = []
         for at, text in answers.items():
-            self._seen.add(at)
-            self._names[at] = new[at]
             probe = lanes.parse(at, text, now)
-            if refused := lanes.refusal(probe, self.versions, self.rules):
+            if refused := lanes.refusal(probe, self.versions, self.rules, lacks_gpu):
                 self._tell(refused.replace(at, f"{new[at]} ({at})"))
             else:
                 probes.append(probe)
@@ -263,6 +271,26 @@ class Batch:
         if self.device == "cuda" and not there:
             raise CannotGrade("No worker has a GPU.", "Grade in simulation: --device cpu.")
         return self.device != "cpu" and there
+
+    def _add_models(self, probes: Sequence[lanes.Probe]) -> None:
+        cards = {card.model for one in probes for card in one.cards}
+        models = tuple(sorted({*self.models, *(cards if self._on_gpu else {"cpu"})}))
+        if models != self.models:
+            self.models = models
+            self.remember(models)
+
+    def _join(self, probes: Sequence[lanes.Probe]) -> None:
+        """Have workers grade that came later, and take the results of GPU models that are new."""
+        before = self.models
+        self._add_models(probes)
+        if self.models != before:
+            lacking = {n: one for n, one in self._units.items() if n not in self.found.results}
+            known = self.store.known(lacking, self.models)
+            self.found.results |= known
+            if not self.again and (taken := self._schedule.withdraw(known)):
+                self._cached += taken
+                self._tell(f"{taken} of {len(self._units)} kernels have a result already")
+        self._arrive(probes)
 
     def _arrive(self, probes: Sequence[lanes.Probe]) -> None:
         given, idle = lanes.assigned(probes, self._schedule.lanes.values(), self._on_gpu)
@@ -281,7 +309,7 @@ class Batch:
         for name in [n for n, since in self._since.items() if since < late]:
             self._vanish(name, f"the worker {self._names.get(name, name)} did not end a job")
         if any(at not in self._seen for at in there):
-            self._arrive(self._probed(there))
+            self._join(self._probed(there))
 
     def _vanish(self, name: str, why: str) -> None:
         self._tell(why)

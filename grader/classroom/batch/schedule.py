@@ -11,7 +11,7 @@ machine's fault ended is done again, on another lane if there is one, at most MO
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -142,6 +142,13 @@ class Schedule:
             self.given_up[job.unit] = why
         else:
             self._queue.append(job.unit)
+
+    def withdraw(self, units: Collection[str]) -> int:
+        """Take out units that need not be graded, and count those that nobody had begun."""
+        left = deque(unit for unit in self._queue if unit not in units)
+        taken = len(self._queue) - len(left)
+        self._queue = left
+        return taken
 
     # -- what to do
 

@@ -178,6 +178,9 @@ class Store:
     def write_class(self, run: ClassRun) -> None:
         self._write(self.folder / CLASS, class_json(run) + "\n")
 
+    def write_order(self, order: str) -> None:
+        self._write(self.folder / ORDER, order)
+
     def write_attempts(self, student: str, records: Sequence[Attempt | Signed]) -> None:
         """Write the attempts of a student; without any, there is no file."""
         path = self.folder / ATTEMPTS / f"{file_name(student)}.jsonl"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,31 @@ def test_chosen_students_and_exercises_are_graded_now(
     found = {made.units[one].exercise.name for one in orders._chosen(order, made)}
     assert len(found) == chosen
     assert found <= set(names)
+
+
+def test_the_gpu_models_of_an_interrupted_run_are_remembered(tmp_path: Path, monkeypatch):
+    """The record that --resume writes first hid what they had graded."""
+
+    class Interrupted:
+        def __init__(self, remember, **_: object) -> None:
+            self.remember = remember
+
+        def run(self) -> None:
+            self.remember(("NVIDIA H200",))
+            raise KeyboardInterrupt
+
+    (tmp_path / "submissions/ada").mkdir(parents=True)
+    (tmp_path / "roster.csv").write_text("login\nada\n", encoding="utf-8")
+    order = ClassOrder(
+        tmp_path / "submissions", tmp_path / "roster.csv", tmp_path / "out", tuple(EXERCISES[:1])
+    )
+    monkeypatch.setattr(orders, "_workers", lambda order: nullcontext())
+    monkeypatch.setattr(orders, "_models", lambda out: ["NVIDIA H100"])
+    monkeypatch.setattr(orders, "Batch", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        orders.grade_class(order, lambda text: None, lambda state: None)
+    monkeypatch.undo()
+    assert orders._models(order.out) == ["NVIDIA H100", "NVIDIA H200"]
 
 
 def handed_in(folder: Path, files: Handed) -> HandedIn:

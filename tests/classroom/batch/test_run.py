@@ -76,6 +76,9 @@ class Made:
     began: list[tuple[str, str]] = field(default_factory=list)
     waiting: list[Ended] = field(default_factory=list)
     rules: dict = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)  # names of workers that never answer a probe
+    asked: list[str] = field(default_factory=list)
+    remembered: list[tuple[str, ...]] = field(default_factory=list)
     of_contents: dict[bytes, str] = field(default_factory=dict)  # answers about these files
 
     def workers(self) -> dict[str, str]:
@@ -90,7 +93,13 @@ class Made:
             "time": time.time(),
             "fault": "",
         }
-        return {at: json.dumps(said | self.probes.get(at[6:], {})) for at in workers}
+        asked = list(workers)
+        self.asked += asked
+        return {
+            at: json.dumps(said | self.probes.get(at[6:], {}))
+            for at in asked
+            if at[6:] not in self.silent
+        }
 
     def begin(self, worker: str, work, *arguments) -> None:
         if work is tasks.close:
@@ -153,6 +162,7 @@ def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
                 crew=crew,
                 say=said.append,
                 watch=lambda state: None,
+                remember=crew.remembered.append,
                 chosen=frozenset(plan.units),
                 again=again,
             )
@@ -263,6 +273,51 @@ def test_a_worker_that_would_grade_differently_is_refused_by_name(batch, probe: 
     assert refused.startswith("The worker a (tcp://a) on here is refused: ")
     assert why.lower() in refused.lower()
     assert [cell.points for cell in cells(record).values()] == [5, 5]
+
+
+def test_a_worker_that_does_not_answer_is_asked_once_and_named(batch):
+    """Each look asked it again, and waited for it each time."""
+    crew = Made(lambda worker, job: answer(result()), silent={"a"})
+    record, said = batch({"ada": "a = 1\n", "bob": "b = 1\n"}, crew)
+    assert crew.asked == ["tcp://a", "tcp://b"]
+    assert [text for text in said if text.startswith("The worker a (tcp://a) did not answer")]
+    assert [cell.points for cell in cells(record).values()] == [5, 5]
+
+
+def later(crew: Made, name: str) -> Made:
+    """Have a worker join a crew when its first job begins."""
+    grade = crew.grade
+
+    def joined(worker: str, job: dict) -> str | None:
+        crew.names = sorted({*crew.names, name})
+        return grade(worker, job)
+
+    crew.grade = joined
+    return crew
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu"])
+def test_a_gpu_that_comes_to_a_simulated_run_is_refused(batch, device: str):
+    """It simulated, too, and nobody heard that no GPU graded."""
+    crew = Made(lambda worker, job: answer(result()), ["a"], probes={"g": {"gpus": [H200]}})
+    kernels = {login: f"a = '{login}'\n" for login in ("ada", "bob", "cyd", "dan")}
+    _, said = batch(kernels, later(crew, "g"), device)
+    refused = [text for text in said if text.startswith("The worker g (tcp://g) on here is ref")]
+    assert len(refused) == (device == "auto")
+    assert (("tcp://g", "whole") in crew.began) == (device == "cpu")
+
+
+def test_a_gpu_model_that_comes_later_brings_its_results(batch):
+    """An interruption hid them, and each was graded again."""
+    kernels = {login: f"a = '{login}'\n" for login in ("ada", "bob", "cyd")}
+    batch(kernels, Made(lambda worker, job: answer(result(points=2)), gpus=[H100]))
+    both = {"a": {"gpus": [H200]}, "b": {"gpus": [H100]}}
+    crew = later(Made(lambda worker, job: answer(result(points=5)), ["a"], probes=both), "b")
+    record, said = batch(kernels, crew)
+    assert [worker for worker, _ in crew.began] == ["tcp://a"]
+    assert sorted(cell.points for cell in cells(record).values()) == [2, 2, 5]
+    assert "2 of 3 kernels have a result already" in said
+    assert crew.remembered == [("NVIDIA H200",), ("NVIDIA H100", "NVIDIA H200")]
 
 
 def test_on_a_gpu_a_kernel_is_measured_in_a_second_part(batch):
