@@ -129,7 +129,6 @@ def _handed_in(exercise: Exercise, folder: Path, released: Mapping[str, Released
 
 
 def _refusal(kernel: Path, shown: str, folder: Path) -> tuple[Status, str] | None:
-    """Return why a file is not graded, if that is known before its bytes are read."""
     try:
         os.lstat(kernel)  # os.path.lexists finds nothing where it may not look
     except OSError as error:
@@ -148,7 +147,7 @@ def _refusal(kernel: Path, shown: str, folder: Path) -> tuple[Status, str] | Non
 
 
 def no_access(shown: str, error: OSError) -> tuple[Status, str]:
-    """Return that this machine cannot read a file, which is never the student's zero."""
+    # Never a fail: the machine is at fault, and no student gets a zero for it.
     why = f"{shown} cannot be read on this machine: {error.strerror}."
     return Status.CANNOT_GRADE, f"{why} See that the grading account may read it; then grade again."
 

@@ -280,7 +280,7 @@ class Batch:
             self.remember(models)
 
     def _join(self, probes: Sequence[lanes.Probe]) -> None:
-        """Have workers grade that came later, and take the results of GPU models that are new."""
+        # Of workers that come later; a model that is new may have graded in an earlier run.
         before = self.models
         self._add_models(probes)
         if self.models != before:
