@@ -191,6 +191,13 @@ def test_a_group_has_the_extension_of_each_of_its_members():
     assert left == [10, 10, 8]
 
 
+@pytest.mark.parametrize("spelling", [" g1", "G1", "g1 "])
+def test_a_group_is_the_one_that_handed_in_together_however_it_is_spelt(spelling: str):
+    ada = row("ada", cell(points=10), submitted_at=time(30), group="g1", due=time(48))
+    bob = row("bob", cell(points=10), submitted_at=time(30), group=spelling)
+    assert [one.cells[0].final for one in final(run(ada, bob), TEN_A_DAY)] == [10, 10]
+
+
 def test_an_extension_before_the_deadline_shortens_nothing():
     one = row("ada", cell(points=10), submitted_at=time(-1), due=time(-48))
     assert grades(one, TEN_A_DAY)[0] == 10
