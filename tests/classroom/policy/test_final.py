@@ -211,8 +211,9 @@ def test_of_several_exercises_the_best_count():
     assert one.total == 90, "the mean of 10 of 10 and 4 of 5"
 
 
-def test_an_extension_that_names_a_day_ends_with_it():
-    one = row("ada", cell(points=10), submitted_at="2026-11-22T23:00:00Z", due="2026-11-22")
+@pytest.mark.parametrize("day", ["2026-11-22", "20261122", "2026-W47-7", "2026W477", " 20261122 "])
+def test_an_extension_that_names_a_day_ends_with_it(day: str):
+    one = row("ada", cell(points=10), submitted_at="2026-11-22T23:00:00Z", due=day)
     assert grades(one, TEN_A_DAY)[0] == 10
 
 
