@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -66,11 +66,12 @@ def read(
     if context.trusted:
         run, unsigned = _signed_only(run, attempts)
         problems += [*found.problems, *unsigned]
+    reasons = taken_back or {}
+    back = list(_taken_back(run, reasons))
     changes = manual_lines.Changes((), ())
     if manual is not None:
-        changes = manual_lines.read(manual, run)
-    reasons = taken_back or {}
-    lines = [*changes.lines, *_taken_back(run, reasons)]
+        changes = _commenting(manual_lines.read(manual, run), back, manual.name)
+    lines = [*changes.lines, *back]
     attempts = {one.id: one for one in gradebook.decided(found.attempts, reasons)}
     rows = final(run, rules, lines, context.now)
     # Without keys the grades are those of class.json: a text that cannot be read costs a message.
@@ -140,6 +141,21 @@ def _taken_back(run: ClassRun, reasons: Mapping[str, str]) -> Iterator[Manual]:
                 reason = forbidden.without(texts.clean_line(reasons[cell.attempt]))
                 comment = f"taken back: {reason}"
                 yield Manual(row.student, cell.exercise, Fraction(0), comment=comment)
+
+
+def _commenting(
+    changes: manual_lines.Changes, back: Collection[Manual], file: str
+) -> manual_lines.Changes:
+    """Return the changes without points for an attempt that was taken back: comments stay."""
+    cells = {(one.student, one.exercise) for one in back}
+    lines, problems = [], [*changes.problems]
+    for one in changes.lines:
+        if (one.student, one.exercise) in cells and (one.points is not None or one.change):
+            only = "the attempt was taken back: only the comment counts"
+            problems.append(f"{file}, line {one.line}: {only}")
+            one = replace(one, points=None, change=Fraction(0))
+        lines.append(one)
+    return manual_lines.Changes(tuple(lines), tuple(problems))
 
 
 def _notes(run: ClassRun, rules: settings.GradingSettings) -> Iterator[str]:

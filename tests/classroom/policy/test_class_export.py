@@ -139,14 +139,31 @@ def test_other_formats_have_the_attempts_that_count_and_say_that_nothing_is_dedu
     assert "without deductions and changes" in capsys.readouterr().err
 
 
-def test_an_attempt_that_was_taken_back_has_no_points():
-    one = {"attempt": ADA[0].id, "reason": "Copied from Bob.", "by": "x", "at": HANDED_IN}
+def take_back(attempt: str) -> tuple[str, str]:
+    one = {"attempt": attempt, "reason": "Copied from Bob.", "by": "x", "at": HANDED_IN}
     decided = {"schema": "grader/decisions/v1", "invalidated": [one]}
     Path("decisions.json").write_text(json.dumps(decided))
-    ada, *_ = exported("--decisions", "decisions.json")
+    return "--decisions", "decisions.json"
+
+
+def test_an_attempt_that_was_taken_back_has_no_points():
+    ada, *_ = exported(*take_back(ADA[0].id))
     assert (ada["01_double"], ada["total"]) == ("0", "0")
     taken = "01_double: -10 points by the instructor; taken back: Copied from …."
     assert ada["deductions"] == taken
+
+
+def test_no_change_gives_points_to_an_attempt_that_was_taken_back(capsys):
+    Path("mine.csv").write_text(
+        "login,exercise,points,comment\nada,01_double,+2,a fine idea\nada,01_double,,see me\n"
+        "bob,02_row_sum,+2,\n"
+    )
+    ada, bob, *_ = exported("--manual", "mine.csv", *take_back(ADA[0].id), code=1)
+    assert (ada["01_double"], ada["total"], bob["total"]) == ("0", "0", "9.5")
+    assert "a fine idea; see me; taken back" in ada["deductions"]
+    said = capsys.readouterr().err
+    assert "mine.csv, line 2: the attempt was taken back: only the comment counts" in said
+    assert "line 3" not in said
 
 
 def test_with_a_key_only_signed_points_count(results: Path):
