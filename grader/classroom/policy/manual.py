@@ -61,7 +61,7 @@ def read(path: Path, run: ClassRun) -> Changes:
 
 
 def _entries(path: Path) -> Iterator[tuple[int, Mapping[str, str], bool]]:
-    """Yield the number of each line, its cells, and whether it has more cells than columns."""
+    # With each line's number and cells: whether it has more cells than there are columns.
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
