@@ -15,7 +15,7 @@ from grader.reports.formats import facts
 
 EXERCISES = ("01_double", "02_row_sum", "p01_copy")  # of tests/courses/small
 POINTS = dict(zip(EXERCISES, (10, 10, 5), strict=True))
-HANDED_IN = "2026-11-20T10:00:00Z"
+HANDED_IN, LATE = "2026-11-20T10:00:00Z", "2026-11-21T11:00:00Z"
 
 
 def cell(
@@ -48,8 +48,8 @@ def run(*rows: ClassRow, exercises: tuple[str, ...] = EXERCISES, **changes: Any)
     return ClassRun(exercises=exercises, rows=rows, **given | changes)
 
 
-def attempt(student: str, number: int, result: Result) -> Attempt:
-    return reported.attempt(result, student, number, version="0", submitted_at=HANDED_IN)
+def attempt(student: str, number: int, result: Result, when: str = HANDED_IN) -> Attempt:
+    return reported.attempt(result, student, number, version="0", submitted_at=when)
 
 
 def cell_of(one: Attempt) -> Cell:
@@ -72,7 +72,8 @@ ADA = (
     attempt("ada", 1, reported.timed(**DOUBLE)),
     attempt("ada", 2, reported.wrong("out[3] is 1, and 2 is right", **ROWS)),
 )
-BOB = (attempt("bob", 3, reported.not_started(**DOUBLE)), attempt("bob", 4, reported.timed(**ROWS)))
+BOBS = (reported.not_started(**DOUBLE), reported.timed(**ROWS))
+BOB = tuple(attempt("bob", number, one, LATE) for number, one in enumerate(BOBS, 3))
 NOISY = "another program uses this GPU"
 
 
@@ -84,9 +85,7 @@ def a_class() -> ClassRun:
     )
     return run(
         row("ada", *map(cell_of, ADA), name="Ada Lovelace", section="A", ids={"sis_id": "S1"}),
-        row(
-            "bob", *map(cell_of, BOB), name="Bob", section="B", submitted_at="2026-11-21T11:00:00Z"
-        ),
+        row("bob", *map(cell_of, BOB), name="Bob", section="B", submitted_at=LATE),
         row("eve", *(cell(name, standing="missing") for name in EXERCISES[:2]), submitted_at=""),
         row("=cmd", *lost, name="Grace", section="A"),
         exercises=EXERCISES[:2],

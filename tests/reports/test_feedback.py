@@ -94,6 +94,21 @@ def test_nothing_of_others_and_nothing_of_the_machine_is_on_a_page():
     assert (view.row.notes, view.row.ids, view.results["01_double"].output) == ((), {}, "")
 
 
+def test_others_are_named_in_no_message_and_no_login_changes_the_words_of_a_record():
+    said = "RuntimeError: copied from bobby, thanks Bob Builder y.py"
+    one = class_runs.attempt("ada", 1, reported.wrong(said, **class_runs.DOUBLE))
+    others = [row("bobby", name="Bob Builder"), *map(row, ("grader", "fail", "correctness"))]
+    mine = row("ada", class_runs.cell_of(one))
+    rows = final(run(mine, *others, exercises=class_runs.EXERCISES[:1]), GradingSettings())
+    view = next(views(rows, {one.id: one}))
+    result = view.results["01_double"]
+    step = next(step for step in result.steps if step.failure is not None)
+    assert step.failure.message == "RuntimeError: copied from …, thanks … y.py"
+    assert (result.schema_, result.status, step.name) == ("grader/result/v1", "fail", "correctness")
+    for page in (text(feedback.page(view, COURSE)), feedback.markdown(view, COURSE)):
+        assert not {"bobby", "Bob", "Builder"} & {*page.replace(",", " ").split()}
+
+
 def test_an_attempt_of_somebody_else_is_never_shown():
     """An id in class.json that leads to another student's attempt."""
     rows = final(class_runs.a_class(), RULES)

@@ -50,7 +50,7 @@ def uncovered(run: ClassRun, settings: GradingSettings) -> tuple[str, ...]:
 
 def _key(row: ClassRow) -> str:
     # A group hands in together: all its members have its latest extension.
-    return f"group {row.group}" if row.group else f"student {login_of(row.student)}"
+    return f"group {login_of(row.group)}" if row.group else f"student {login_of(row.student)}"
 
 
 def _extensions_by_group(rows: Sequence[ClassRow]) -> Mapping[str, list[datetime | None]]:

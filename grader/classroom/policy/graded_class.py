@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +14,20 @@ from grader.classroom.policy import manual as manual_lines
 from grader.classroom.policy import settings
 from grader.classroom.policy.final import final, uncovered
 from grader.classroom.policy.records import FinalRow, Manual
-from grader.model import Attempt, Cell, ClassRun, UsageError, login_of, parse_class, texts
+from grader.course import catalog
+from grader.grading import points_of
+from grader.model import (
+    Attempt,
+    Cell,
+    ClassRow,
+    ClassRun,
+    UsageError,
+    login_of,
+    parse_class,
+    quoted,
+    texts,
+    time_key,
+)
 
 FILE = "class.json"
 ATTEMPTS = "attempts"
@@ -64,13 +77,14 @@ def read(
     attempts = {attempt.id: attempt for attempt in found.attempts}
     problems: list[str] = []
     if context.trusted:
-        run, unsigned = _signed_only(run, attempts)
+        run, unsigned = _signed_only(run, attempts, _most_points(root, run.exercises))
         problems += [*found.problems, *unsigned]
+    reasons = taken_back or {}
+    back = list(_taken_back(run, reasons))
     changes = manual_lines.Changes((), ())
     if manual is not None:
-        changes = manual_lines.read(manual, run)
-    reasons = taken_back or {}
-    lines = [*changes.lines, *_taken_back(run, reasons)]
+        changes = _commenting(manual_lines.read(manual, run), back, manual.name)
+    lines = [*changes.lines, *back]
     attempts = {one.id: one for one in gradebook.decided(found.attempts, reasons)}
     rows = final(run, rules, lines, context.now)
     # Without keys the grades are those of class.json: a text that cannot be read costs a message.
@@ -103,33 +117,54 @@ def _run(folder: Path, course: str) -> ClassRun:
     return run
 
 
-def _signed_only(run: ClassRun, attempts: Mapping[str, Attempt]) -> tuple[ClassRun, list[str]]:
-    """Return the run with points only where a signed attempt gives them, and what it leaves out."""
+def _most_points(root: Path, names: Collection[str]) -> Mapping[str, int]:
+    return {
+        one.name: sum(points_of(one.any_spec).values())
+        for one in catalog.exercises(root)
+        if one.name in names
+    }
+
+
+def _signed_only(
+    run: ClassRun, attempts: Mapping[str, Attempt], most: Mapping[str, int]
+) -> tuple[ClassRun, list[str]]:
+    """Return the run with points only where a signed attempt gives them, and what it leaves out.
+
+    Without one, an exercise is out of `most` points: a smaller number in class.json would give it
+    less weight.
+    """
     problems = []
     rows = []
     for row in run.rows:
         cells = []
         for cell in row.cells:
-            if cell.points is not None and not _confirmed(row.student, cell, attempts):
-                why = "no signed attempt gives these points"
-                problems.append(f"{row.student}, {cell.exercise}: {why}")
-                changed = {"standing": "not_graded", "points": None, "why": why}
+            if why := _why_unconfirmed(row, cell, attempts):
+                changed = {"max_points": most.get(cell.exercise, cell.max_points)}
                 cell = cell.model_copy(update=changed)
+                if cell.points or cell.standing == "graded":
+                    problems.append(f"{row.student}, {cell.exercise}: {why}")
+                    lost = {"standing": "not_graded", "points": None, "why": why}
+                    cell = cell.model_copy(update=lost)
             cells.append(cell)
         rows.append(row.model_copy(update={"cells": tuple(cells)}))
     return run.model_copy(update={"rows": tuple(rows)}), problems
 
 
-def _confirmed(student: str, cell: Cell, attempts: Mapping[str, Attempt]) -> bool:
-    if cell.standing == "not_started" and not cell.points:
-        return True  # nothing to sign
+def _why_unconfirmed(row: ClassRow, cell: Cell, attempts: Mapping[str, Attempt]) -> str:
     attempt = attempts.get(cell.attempt)
-    return (
-        attempt is not None
-        and login_of(attempt.student) == login_of(student)
-        and attempt.result.exercise == cell.exercise
-        and attempt.result.points == cell.points
-    )
+    if (
+        attempt is None
+        or login_of(attempt.student) != login_of(row.student)
+        or attempt.result.exercise != cell.exercise
+        or attempt.result.points != cell.points
+    ):
+        return "no signed attempt gives these points"
+    if attempt.result.max_points != cell.max_points:
+        return f"the signed attempt is out of {attempt.result.max_points} points"
+    # Where nobody knows the time, an attempt has that of its grading.
+    if time_key(attempt.submitted_at) != time_key(row.submitted_at or attempt.result.started_at):
+        return f"the signed attempt was handed in at {quoted(attempt.submitted_at)}"
+    return ""
 
 
 def _taken_back(run: ClassRun, reasons: Mapping[str, str]) -> Iterator[Manual]:
@@ -140,6 +175,21 @@ def _taken_back(run: ClassRun, reasons: Mapping[str, str]) -> Iterator[Manual]:
                 reason = forbidden.without(texts.clean_line(reasons[cell.attempt]))
                 comment = f"taken back: {reason}"
                 yield Manual(row.student, cell.exercise, Fraction(0), comment=comment)
+
+
+def _commenting(
+    changes: manual_lines.Changes, back: Collection[Manual], file: str
+) -> manual_lines.Changes:
+    # An attempt that was taken back has no points, whatever a line gives it: comments stay.
+    cells = {(one.student, one.exercise) for one in back}
+    lines, problems = [], [*changes.problems]
+    for one in changes.lines:
+        if (one.student, one.exercise) in cells and (one.points is not None or one.change):
+            only = "the attempt was taken back: only the comment counts"
+            problems.append(f"{file}, line {one.line}: {only}")
+            one = replace(one, points=None, change=Fraction(0))
+        lines.append(one)
+    return manual_lines.Changes(tuple(lines), tuple(problems))
 
 
 def _notes(run: ClassRun, rules: settings.GradingSettings) -> Iterator[str]:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from fractions import Fraction
 
 from grader.classroom.policy.settings import UNITS, Late
 from grader.model import stamp, utc
-
-DAY = len("2026-11-20")  # characters of a time that names a day alone
 
 
 @dataclass(frozen=True)
@@ -27,13 +25,15 @@ class Lateness:
 
 def extension(text: str) -> datetime | None:
     """Read a student's own deadline; None if it is not a time. A day means its end, in UTC."""
+    text = text.strip()
     try:
-        read = utc(text.strip())
+        return datetime.combine(date.fromisoformat(text), time(23, 59, 59), UTC)
+    except ValueError:
+        pass  # no day alone
+    try:
+        return utc(text)
     except ValueError:
         return None
-    if len(text.strip()) == DAY:
-        return datetime.combine(read, time(23, 59, 59), UTC)
-    return read
 
 
 def latest(deadline: datetime | None, extensions: Iterable[datetime | None]) -> datetime | None:

@@ -24,6 +24,7 @@ from grader.model import ClassRun, UsageError, login_of, quoted, texts
 COLUMNS = ("login", "exercise", "points", "comment")
 LARGEST = 8 << 20  # bytes of a file
 LONGEST = 2000  # characters of a comment
+_QUOTING = "quote a comment with commas, and write decimals with a point, as in 2.5"
 _POINTS = re.compile(r"([+\-\u2212]?)(\d{1,6}(?:[.,]\d{1,6})?)")
 
 
@@ -44,8 +45,10 @@ def read(path: Path, run: ClassRun) -> Changes:
     lines: list[Manual] = []
     problems: list[str] = []
     set_at: dict[tuple[str, str], int] = {}
-    for number, entries in _entries(path):
+    for number, entries, more in _entries(path):
         try:
+            if more:  # an unquoted comma moved what stands behind it
+                raise ValueError(f"it has more cells than the file has columns: {_QUOTING}")
             one = _manual(number, entries, logins, run.exercises)
             key = (one.student, one.exercise)
             if one.points is not None and set_at.setdefault(key, number) != number:
@@ -57,7 +60,8 @@ def read(path: Path, run: ClassRun) -> Changes:
     return Changes(tuple(lines), tuple(problems))
 
 
-def _entries(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _entries(path: Path) -> Iterator[tuple[int, Mapping[str, str], bool]]:
+    # With each line's number and cells: whether it has more cells than there are columns.
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
@@ -67,18 +71,25 @@ def _entries(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
         raise UsageError(f"{path} cannot be read: {reason}.", _next_step()) from None
     if len(content) > LARGEST:
         raise UsageError(f"{path} is longer than {LARGEST:,} bytes.", _next_step())
-    reader = csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True)
-    reader.fieldnames = [name.strip().lower() for name in reader.fieldnames or ()]
-    missing = [name for name in COLUMNS[:3] if name not in reader.fieldnames]
-    if missing:
-        raise UsageError(f"{path} has no column {missing[0]!r}.", _next_step())
+    # Not strict, a quote that is never closed would make all lines behind it one comment.
+    reader = csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
+    begins = 1
     try:
+        reader.fieldnames = [name.strip().lower() for name in reader.fieldnames or ()]
+        missing = [name for name in COLUMNS[:3] if name not in reader.fieldnames]
+        if missing:
+            raise UsageError(f"{path} has no column {missing[0]!r}.", _next_step())
+        begins = reader.line_num + 1
         for entries in reader:
             known = {name: (entries.get(name) or "").strip() for name in COLUMNS}
             if any(known.values()):
-                yield reader.line_num, known
+                yield reader.line_num, known, reader.restkey in entries
+            begins = reader.line_num + 1
     except csv.Error as error:
-        raise UsageError(f"{path} cannot be read as CSV: {error}.", _next_step()) from None
+        raise UsageError(
+            f"{path}, line {begins} is no CSV: {error}.",
+            f"Look for a quote there that is not closed. {_next_step()}",
+        ) from None
 
 
 def _next_step() -> str:
@@ -100,6 +111,8 @@ def _manual(
         raise ValueError("points belong to an exercise, and none is named")
     if not comment and points is None and not change:
         raise ValueError("it has neither points nor a comment")
+    if comment.isdecimal() and entries["points"]:
+        raise ValueError(f"its comment is the number {comment}: {_QUOTING}")
     return Manual(student, exercise, points, change, comment, number)
 
 

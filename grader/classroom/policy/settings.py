@@ -110,7 +110,7 @@ def _late(table: Mapping[str, Any]) -> Late:
     name = f"{TABLE}.late"
     _require_known(table, ("percent", "each", "most", "grace_minutes", "closes_after"), name)
     each = table.get("each", "day")
-    if each not in UNITS:
+    if each not in list(UNITS):  # a TOML list has no hash to look it up by
         raise ValueError(f"each in [{name}] is {' or '.join(UNITS)}")
     closes = table.get("closes_after")
     return Late(

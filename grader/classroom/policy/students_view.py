@@ -21,6 +21,10 @@ _PATH = re.compile(
     r"(?:file://|(?<![\w.:/~\\-]))(?:/[^\s/'\"`:,;()<>|]+)+/([^\s/'\"`:,;()<>|]*)|~/[^\s'\"`:,;()<>|]+"
 )
 
+# The fields of a result that may repeat what a kernel file or a library said. All others hold words
+# of the grader's, such as `pass`, and a student may have the login `pass`.
+_SENTENCES = ("message", "summary", "hint", "error", "report")
+
 
 @dataclass(frozen=True)
 class StudentsView:
@@ -50,7 +54,7 @@ def _view(row: FinalRow, attempts: Mapping[str, Attempt], others: Forbidden) -> 
 
     cells = tuple(_cell(cell, hidden) for cell in row.cells)
     results = {
-        cell.exercise: _cleaned(attempt.result)
+        cell.exercise: _cleaned(attempt.result, hidden)
         for cell in row.cells
         if (attempt := attempts.get(cell.attempt)) is not None
         and login_of(attempt.student) == login_of(row.student)
@@ -63,16 +67,16 @@ def _cell(cell: FinalCell, hidden: Callable[[str], str]) -> FinalCell:
     return replace(cell, reason=hidden(cell.reason))
 
 
-def _cleaned(result: Result) -> Result:
+def _cleaned(result: Result, hidden: Callable[[str], str]) -> Result:
     bare = result.model_copy(update={"output": "", "walls": ()})
-    return parse_result(json.dumps(_walked(json.loads(result_json(bare)))))
+    return parse_result(json.dumps(_walked(json.loads(result_json(bare)), hidden)))
 
 
-def _walked(value: Any) -> Any:
+def _walked(value: Any, hidden: Callable[[str], str], field: str = "") -> Any:
     if isinstance(value, str):
-        return without_paths(value)
+        return hidden(value) if field in _SENTENCES else without_paths(value)
     if isinstance(value, Collection):
         if isinstance(value, Mapping):
-            return {name: _walked(one) for name, one in value.items()}
-        return [_walked(one) for one in value]
+            return {name: _walked(one, hidden, name) for name, one in value.items()}
+        return [_walked(one, hidden) for one in value]
     return value

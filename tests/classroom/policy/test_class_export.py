@@ -6,19 +6,26 @@ import csv
 import io
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import class_runs
 import pytest
 import reported
-from class_runs import ADA, BOB, HANDED_IN, NOISY
+from class_runs import ADA, BOB, HANDED_IN, LATE, NOISY
 from cryptography.hazmat.primitives import serialization
 
 from grader import cli
 from grader.classroom import signing
+from grader.classroom.batch import collect
+from grader.classroom.batch.collect import Found
+from grader.classroom.batch.order import ClassOrder, write
+from grader.classroom.intake.records import HandedIn, Intake, Student
 from grader.classroom.policy.final import final
 from grader.classroom.policy.settings import GradingSettings
-from grader.model.attempts import attempt_json
+from grader.course import Settings, catalog
+from grader.model.attempts import Attempt, attempt_json
 from grader.reports.formats import tables
 
 pytestmark = pytest.mark.slow
@@ -139,30 +146,116 @@ def test_other_formats_have_the_attempts_that_count_and_say_that_nothing_is_dedu
     assert "without deductions and changes" in capsys.readouterr().err
 
 
-def test_an_attempt_that_was_taken_back_has_no_points():
-    one = {"attempt": ADA[0].id, "reason": "Copied from Bob.", "by": "x", "at": HANDED_IN}
+def take_back(attempt: str) -> tuple[str, str]:
+    one = {"attempt": attempt, "reason": "Copied from Bob.", "by": "x", "at": HANDED_IN}
     decided = {"schema": "grader/decisions/v1", "invalidated": [one]}
     Path("decisions.json").write_text(json.dumps(decided))
-    ada, *_ = exported("--decisions", "decisions.json")
+    return "--decisions", "decisions.json"
+
+
+def test_an_attempt_that_was_taken_back_has_no_points():
+    ada, *_ = exported(*take_back(ADA[0].id))
     assert (ada["01_double"], ada["total"]) == ("0", "0")
     taken = "01_double: -10 points by the instructor; taken back: Copied from …."
     assert ada["deductions"] == taken
 
 
-def test_with_a_key_only_signed_points_count(results: Path):
-    """class.json itself is not signed: anybody could write points into it."""
+def test_no_change_gives_points_to_an_attempt_that_was_taken_back(capsys):
+    Path("mine.csv").write_text(
+        "login,exercise,points,comment\nada,01_double,+2,a fine idea\nada,01_double,,see me\n"
+        "bob,02_row_sum,+2,\n"
+    )
+    ada, bob, *_ = exported("--manual", "mine.csv", *take_back(ADA[0].id), code=1)
+    assert (ada["01_double"], ada["total"], bob["total"]) == ("0", "0", "9.5")
+    assert "a fine idea; see me; taken back" in ada["deductions"]
+    said = capsys.readouterr().err
+    assert "mine.csv, line 2: the attempt was taken back: only the comment counts" in said
+    assert "line 3" not in said
+
+
+def sign(results: Path, *attempts: Attempt) -> tuple[str, str]:
+    """Sign all attempts of the class, and return the option that trusts the key."""
+    for student in {one.student for one in attempts}:
+        signed = signing.sign([one for one in attempts if one.student == student], reported.KEY)
+        (results / "attempts" / f"{student}.jsonl").write_text(f"{attempt_json(signed)}\n")
+    return trust()
+
+
+def trust() -> tuple[str, str]:
     key = reported.KEY.public_key()
     Path("public.pem").write_bytes(
         key.public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         )
     )
-    lost = [one["total"] for one in exported("--trust", "public.pem", code=1)]
+    return "--trust", "public.pem"
+
+
+def edit(results: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    file = results / "class.json"
+    written = json.loads(file.read_text())
+    change(written)
+    file.write_text(json.dumps(written))
+
+
+def test_with_a_key_only_signed_points_count(results: Path):
+    """class.json itself is not signed: anybody could write points into it."""
+    lost = [one["total"] for one in exported(*trust(), code=1)]
     assert lost == ["", "", "0", ""]
-    for student, theirs in (("ada", ADA), ("bob", BOB)):
-        signed = attempt_json(signing.sign(theirs, reported.KEY))
-        (results / "attempts" / f"{student}.jsonl").write_text(f"{signed}\n")
-    assert [one["total"] for one in exported("--trust", "public.pem")] == ["10", "7.5", "0", ""]
+    trusted = sign(results, *ADA, *BOB)
+    assert [one["total"] for one in exported(*trusted)] == ["10", "7.5", "0", ""]
+
+
+@pytest.mark.parametrize("time", ["2026-11-20T11:00:00Z", "", "soon"])
+def test_with_a_key_the_time_of_submission_is_the_signed_one(results: Path, time: str, capsys):
+    trusted = sign(results, *ADA, *BOB)
+    edit(results, lambda run: run["rows"][1].update(submitted_at=time))
+    ada, bob, *_ = exported(*trusted, code=1)
+    assert (ada["total"], bob["02_row_sum"], bob["total"]) == ("10", "", "")
+    said = capsys.readouterr().err
+    assert "bob, 02_row_sum: the signed attempt was handed in at 2026-11-21T11:00:00Z" in said
+
+
+@pytest.mark.parametrize("time", [LATE, ""])
+def test_with_a_key_all_that_the_batch_writes_counts(results: Path, tmp_path: Path, time: str):
+    """Where nobody knows a time, an attempt has that of its grading, and the row has none."""
+    exercises = [catalog.find(tmp_path / "course", name) for name in class_runs.EXERCISES[:2]]
+    work = tmp_path / "work" / "exercises"
+    (work / "02_row_sum" / "kernel.py").mkdir(parents=True)  # settled without a judge
+    (work / "01_double").mkdir()
+    (work / "01_double" / "kernel.py").write_text("a = 1\n")
+    one = HandedIn(Student("ada"), tmp_path / "work", "ada", time)
+    rules = {exercise.name: "rules" for exercise in exercises}
+    made = collect.plan(
+        Intake((one,), (), ()), exercises, Settings("small", "Small"), rules, (), hardened=True
+    )
+    found = Found(dict.fromkeys(made.units, ("a" * 64, ADA[0].result)))
+    order = ClassOrder(tmp_path, tmp_path, results, tuple(exercises), key=reported.KEY)
+    write(made, found, order, complete=True)
+    (ada,) = exported(*trust())
+    assert (ada["01_double"], ada["02_row_sum"]) == ("7.5" if time else "10", "0")
+
+
+def test_with_a_key_a_time_in_another_zone_is_the_same_time(results: Path):
+    trusted = sign(results, *ADA, *BOB)
+    edit(results, lambda run: run["rows"][0].update(submitted_at="2026-11-20T11:00:00+01:00"))
+    assert exported(*trusted)[0]["total"] == "10"
+
+
+def test_with_a_key_the_most_points_are_the_signed_ones_or_the_course_s(
+    results: Path, tmp_path: Path, capsys
+):
+    """A smaller number multiplies a share of a weighted total, and 0 drops an exercise."""
+    weights = f"{RULES}[grades.weights]\nexercises = 1\n"
+    (tmp_path / "course" / "course.toml").write_text(weights)
+    trusted = sign(results, *ADA, *BOB)
+    honest = [one["total"] for one in exported(*trusted)]
+    edit(results, lambda run: run["rows"][1]["cells"][1].update(max_points=5))
+    assert [one["total"] for one in exported(*trusted, code=1)] == [honest[0], "", *honest[2:]]
+    assert "bob, 02_row_sum: the signed attempt is out of 10 points" in capsys.readouterr().err
+    dropped = {"standing": "missing", "points": None, "max_points": 0, "attempt": ""}
+    edit(results, lambda run: run["rows"][0]["cells"][1].update(dropped))
+    assert exported(*trusted, code=1)[0]["total"] == honest[0]
 
 
 def test_a_class_of_another_course_is_refused(results: Path, capsys):

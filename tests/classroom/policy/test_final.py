@@ -191,6 +191,13 @@ def test_a_group_has_the_extension_of_each_of_its_members():
     assert left == [10, 10, 8]
 
 
+@pytest.mark.parametrize("spelling", [" g1", "G1", "g1 "])
+def test_a_group_is_the_one_that_handed_in_together_however_it_is_spelt(spelling: str):
+    ada = row("ada", cell(points=10), submitted_at=time(30), group="g1", due=time(48))
+    bob = row("bob", cell(points=10), submitted_at=time(30), group=spelling)
+    assert [one.cells[0].final for one in final(run(ada, bob), TEN_A_DAY)] == [10, 10]
+
+
 def test_an_extension_before_the_deadline_shortens_nothing():
     one = row("ada", cell(points=10), submitted_at=time(-1), due=time(-48))
     assert grades(one, TEN_A_DAY)[0] == 10
@@ -204,8 +211,9 @@ def test_of_several_exercises_the_best_count():
     assert one.total == 90, "the mean of 10 of 10 and 4 of 5"
 
 
-def test_an_extension_that_names_a_day_ends_with_it():
-    one = row("ada", cell(points=10), submitted_at="2026-11-22T23:00:00Z", due="2026-11-22")
+@pytest.mark.parametrize("day", ["2026-11-22", "20261122", "2026-W47-7", "2026W477", " 20261122 "])
+def test_an_extension_that_names_a_day_ends_with_it(day: str):
+    one = row("ada", cell(points=10), submitted_at="2026-11-22T23:00:00Z", due=day)
     assert grades(one, TEN_A_DAY)[0] == 10
 
 

@@ -56,6 +56,9 @@ def test_points_changes_and_comments(file: Path):
         ("ada,01_double,1e9,", "1e9 is not a number of points"),
         ("ada,,7,", "points belong to an exercise, and none is named"),
         ("ada,01_double,,", "it has neither points nor a comment"),
+        ("bob,01_double,7,5,graded by hand", "it has more cells than the file has columns"),
+        ("bob,01_double,7,5,", "it has more cells than the file has columns"),
+        ("bob,01_double,7,5", "its comment is the number 5"),
     ],
 )
 def test_a_line_that_cannot_be_used_is_named_and_costs_no_other(file: Path, line: str, fault: str):
@@ -76,12 +79,21 @@ def test_comments_are_one_clean_line(file: Path):
     assert found.lines[0].comment == "two lines and [31mred"
 
 
+def test_an_unclosed_quote_takes_no_line_of_another_student(file: Path):
+    opened = 'ada,02,+2,"a fine idea'
+    with pytest.raises(UsageError, match="line 3 is no CSV"):
+        read(file, "bob,01_double,1,", opened, "bob,02,7,graded by hand", "ada,01_double,3,")
+    with pytest.raises(UsageError, match="line 2 is no CSV"):
+        read(file, opened, 'bob,02,7,"graded by hand"')
+
+
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
         (b"student,exercise,points\n", "has no column 'login'"),
         (b"", "has no column 'login'"),
         (b"\xff\xfe\x00", "it is not UTF-8"),
+        (b"login," + b"x" * 140_000, "line 1 is no CSV: field larger than field limit"),
     ],
 )
 def test_a_file_without_these_columns_is_no_file_of_changes(file: Path, content: bytes, fault: str):
