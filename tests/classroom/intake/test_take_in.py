@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import tempfile
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +125,14 @@ def taken(folder: Path, *students: Student, only: bool = True) -> list[HandedIn]
 
 
 ADA, ALAN = Student("ada"), Student("alan")
+
+
+def test_a_folder_whose_accents_macos_decomposed_is_its_student_s(tmp_path: Path):
+    name = unicodedata.normalize("NFD", "jörg")
+    fill(tmp_path / "in" / name, GOOD)
+    (tmp_path / "in" / "submitted.csv").write_text(f"login,time\n{name},2026-11-20T10:00:00Z\n")
+    [joerg] = taken(tmp_path, Student("jörg"))
+    assert (joerg.place, joerg.submitted_at) == (name, "2026-11-20T10:00:00Z")
 
 
 def test_files_named_after_exercises_are_theirs(tmp_path: Path):
