@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree
 
+import class_runs
 import jsonschema
 import junit_schema
 import pytest
@@ -19,6 +20,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from grader.classroom import signing
+from grader.classroom.policy.final import final
+from grader.classroom.policy.settings import GradingSettings
 from grader.cli.exported import Exported
 from grader.model import results, texts
 from grader.model.attempts import Attempt, Signed
@@ -504,6 +507,15 @@ def test_canvas_is_filled_and_nothing_else_is_touched():
     assert after[3][5:7] == ["10", "0"]
     assert filled.unknown_students == ("=cmd|' /c calc'!a0",)
     assert filled.unknown_exercises == ()
+
+
+@pytest.mark.parametrize(("heading", "filled"), [("Seat", 0), ("Student number", 1)])
+def test_canvas_finds_students_by_columns_that_name_them_alone(heading: str, filled: int):
+    """Zoe, who is not of the class, has Ada's seat as her number in Canvas."""
+    ada = class_runs.row("ada", class_runs.cell("01_double", 9), ids={heading: "17"})
+    rows = final(class_runs.run(ada, exercises=("01_double",)), GradingSettings())
+    book = "Student,ID,SIS User ID,SIS Login ID,01_double (1)\nZoe (auditor),17,u9,zoe,\n"
+    assert canvas.fill(book, rows).cells == filled
 
 
 def test_canvas_counts_in_its_own_points():

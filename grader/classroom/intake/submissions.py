@@ -148,7 +148,10 @@ def _stranger(name: str, students: Sequence[Student], export: Exported | None) -
     shown = quoted(name, 100)
     if export is not None:
         people = ", ".join(map(quoted, export.unknown)) or "nobody"
-        return f"{shown} is of {people} by {gradescope.FILE}, and the roster has no such student"
+        return (
+            f"{shown} is of {people} by {gradescope.FILE}, and the roster has no such student, or "
+            "several"
+        )
     if not students:
         return f"{shown} is of nobody on the roster: name it after its student's login"
     fitting = ", ".join(quoted(student.login) for student in students[:MOST_NAMED])
