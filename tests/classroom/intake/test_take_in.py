@@ -285,6 +285,31 @@ def test_a_time_that_is_none_is_reported_and_the_others_count(tmp_path: Path):
     assert "line 2" in intake.problems[0]
 
 
+EARLY, LATE = "2026-12-01T10:00:00Z", "2026-12-20T10:00:00Z"
+
+
+def with_times(folder: Path, *lines: str) -> Intake:
+    fill(folder / "in", {"ada.zip": zipped(GOOD), "hw-alan.zip": zipped(GOOD)})
+    (folder / "in" / "submitted.csv").write_text("\n".join(("login,time", *lines)))
+    return take_in(folder / "in", roster(ADA, ALAN), [DOUBLE], folder / "work")
+
+
+@pytest.mark.parametrize("times", [(EARLY, LATE), (LATE, EARLY)])
+def test_of_two_times_of_a_student_the_later_counts_in_either_order(
+    times: tuple[str, str], tmp_path: Path
+):
+    """GitHub lists the newest push first."""
+    intake = with_times(tmp_path, *(f"{one},{time}" for one, time in zip(["ada", "Ada"], times)))
+    assert intake.handed_in[0].submitted_at == LATE
+    assert len(intake.problems) == 1
+
+
+def test_what_is_said_of_odd_times(tmp_path: Path, snapshot: SnapshotAssertion):
+    lines = ("ada,2026-12-01 10:00", f"hw-alan.zip,{EARLY}", f"ada,{LATE}", f"adda,{LATE}")
+    intake = with_times(tmp_path, *lines, "alan,2026-12-30", f",{EARLY}", "alan,soon")
+    assert "\n".join(intake.problems) == snapshot
+
+
 def test_a_dangling_link_and_a_pipe_are_faults(tmp_path: Path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "ada").symlink_to("nowhere")
