@@ -299,7 +299,8 @@ def test_of_two_times_of_a_student_the_later_counts_in_either_order(
     times: tuple[str, str], tmp_path: Path
 ):
     """GitHub lists the newest push first."""
-    intake = with_times(tmp_path, *(f"{one},{time}" for one, time in zip(["ada", "Ada"], times)))
+    first, second = times
+    intake = with_times(tmp_path, f"ada,{first}", f"Ada,{second}")
     assert intake.handed_in[0].submitted_at == LATE
     assert len(intake.problems) == 1
 
