@@ -252,11 +252,14 @@ def test_a_member_of_a_zip_file_in_a_zip_file_is_found(root: Path):
     assert leaking(root, ("outer.zip", outer.getvalue())) == {NAMED}
 
 
-def test_a_zip_file_that_cannot_be_opened_is_refused(root: Path):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("deep.py", LINE)
-    broken = packed.getvalue().replace(b"tl.store", b"tl.stare", 1)
+@pytest.mark.parametrize("form", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_zip_file_that_cannot_be_opened_is_refused(root: Path, form: int):
+    packed, name = io.BytesIO(), b"deep.py"
+    with zipfile.ZipFile(packed, "w", form) as archive:
+        archive.writestr(name.decode(), LINE)
+    content = bytearray(packed.getvalue())
+    content[content.index(name) + len(name)] = 0x07  # the first byte of the member
+    broken = bytes(content)
     with pytest.raises(BrokenExercise, match=r"a\.zip is a zip file that cannot be searched"):
         leaking(root, ("a.zip", broken))
 

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from grader.classroom import signing
 from grader.classroom.policy.final import final
+from grader.classroom.policy.records import Manual
 from grader.classroom.policy.settings import GradingSettings
 from grader.cli.exported import Exported
 from grader.model import results, texts
@@ -516,6 +517,17 @@ def test_canvas_finds_students_by_columns_that_name_them_alone(heading: str, fil
     rows = final(class_runs.run(ada, exercises=("01_double",)), GradingSettings())
     book = "Student,ID,SIS User ID,SIS Login ID,01_double (1)\nZoe (auditor),17,u9,zoe,\n"
     assert canvas.fill(book, rows).cells == filled
+
+
+@pytest.mark.parametrize(("points", "written"), [("4.625", "4.63"), ("1.005", "1.01")])
+def test_half_a_hundredth_is_rounded_up_in_every_gradebook(points: str, written: str):
+    run = class_runs.run(class_runs.row("ada", class_runs.cell()), exercises=("01_double",))
+    rows = final(run, GradingSettings(), [Manual("ada", "01_double", Fraction(points))])
+    of_canvas = canvas.fill("Student,SIS Login ID,01_double (1)\nAda,ada,\n", rows).text
+    of_blackboard = blackboard.fill('"Username","01_double |1"\n"ada",""\n', rows).text
+    for text in (tables.final_wide(rows), of_canvas, of_blackboard, moodle.document(rows)):
+        (ada,) = csv.DictReader(io.StringIO(text))
+        assert [cell for heading, cell in ada.items() if "01_double" in heading] == [written]
 
 
 def test_canvas_counts_in_its_own_points():
