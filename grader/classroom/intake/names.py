@@ -140,10 +140,7 @@ def _named(user: str, who: str, known: Directory) -> tuple[Student, ...]:
 
 
 def _agreed(numbered: tuple[Student, ...], named: tuple[Student, ...]) -> tuple[Student, ...]:
-    """Return the student with a number; also those with the name, where it is of others.
-
-    A roster's `Seat number` may equal a learning system's number of somebody else.
-    """
+    # A roster's `Seat number` may equal a learning system's number of somebody else.
     return numbered if not named or numbered[0] in named else (*numbered, *named)
 
 
