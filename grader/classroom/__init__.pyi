@@ -27,6 +27,7 @@ from .ci_systems import System as System
 from .ci_targets import Target as Target
 from .ci_targets import plan as plan
 from .gradescope import autograder_zip as autograder_zip
+from .intake.names import identifiers as identifiers
 from .intake.records import HandedIn as HandedIn
 from .intake.records import Intake as Intake
 from .intake.records import Roster as Roster

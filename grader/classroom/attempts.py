@@ -183,12 +183,19 @@ def _attempt(document: bytes) -> Attempt:
 
 def _of_result(document: bytes, student: str, course: str) -> Attempt:
     try:
+        login = student.encode()
+    except UnicodeEncodeError:
+        raise Unusable(
+            "it is a bare result, whose student is the name of its file, and that is not in UTF-8: "
+            "rename the file"
+        ) from None
+    try:
         result = parse_result(document)
     except ValidationError as error:
         raise _malformed(RESULT, error) from None
     return Attempt(
         # The same file makes the same id each time.
-        id=hashlib.sha256(document.strip() + student.encode()).hexdigest()[:32],
+        id=hashlib.sha256(document.strip() + login).hexdigest()[:32],
         course=course,
         version="",
         student=student,

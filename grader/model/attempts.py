@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import secrets
 import sys
+import unicodedata
 from typing import Any, Literal
 
 from pydantic import Field
@@ -46,8 +47,9 @@ class Signed(Record):
 
 
 def login_of(student: str) -> str:
-    """Return a login without its case and blanks: `Ada ` and `ada` are one student."""
-    return student.strip().casefold()
+    """Return a login without its case and blanks, composed: `Ada ` and `ada` are one student."""
+    # The names of files from macOS are decomposed. Some letters decompose when they are folded.
+    return unicodedata.normalize("NFC", student.strip().casefold())
 
 
 def new_id() -> str:

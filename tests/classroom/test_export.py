@@ -85,6 +85,18 @@ def test_attempts_and_results_are_read_from_lines_and_whole_files():
     assert bare.submitted_at == ADA.result.started_at
 
 
+def test_a_bare_result_whose_file_has_a_name_in_latin_1_is_one_problem():
+    file = Path(os.fsdecode(b"j\xf6rg.jsonl"))
+    file.write_text(results.result_json(ADA.result))
+    write("b.jsonl", line(BOB))
+    found = read(file, "b.jsonl")
+    assert [one.student for one in found.attempts] == ["bob"]
+    assert found.problems == (
+        "'j\\udcf6rg.jsonl', line 1: it is a bare result, whose student is the name of its file, "
+        "and that is not in UTF-8: rename the file",
+    )
+
+
 def test_folders_are_read_in_all_depths_and_each_file_once():
     write("class/week 1/a.jsonl", line(ADA))
     write("class/b.json", line(BOB))

@@ -197,6 +197,12 @@ def test_a_pin_that_is_none_is_named(root: Path, out: Path):
         build.build(order(root), out)
 
 
+def test_pins_that_are_not_in_utf_8_are_named(root: Path, out: Path):
+    (root / "constraints.txt").write_bytes(b"# f\xfcr alle\nnumpy==2.0.0\n")
+    with pytest.raises(BrokenExercise, match=r"constraints\.txt cannot be read"):
+        build.build(order(root), out)
+
+
 # -- the CI file
 
 

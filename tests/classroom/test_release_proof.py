@@ -162,6 +162,44 @@ def test_a_whole_solution_wrong_kernel_or_its_digest_is_found(root: Path, out: P
     assert "holds the file solutions/01_double/survivors.toml" in refused(held_out, out)
 
 
+FAST = """\
+import torch
+from cuda.bindings import driver
+
+TILE = 4 * threads
+
+
+def double(x, out):
+    error, grid = driver.ask(TILE)
+    if error != driver.CUresult.CUDA_SUCCESS:
+        raise RuntimeError
+    launch[grid, TILE](out, x, order="backwards")
+"""
+
+
+def test_two_lines_of_a_fast_solution_are_found(root: Path, out: Path):
+    """It has no markers: no learner gets a stub of it."""
+    (root / "solutions/01_double/fast.py").write_text(FAST)
+    (root / "solutions/01_double/wrong_alike.py").write_text(FAST.replace("backwards", "as it is"))
+    lines = FAST.splitlines()
+    append(root / "exercises/01_double/README.md", "\n".join(lines[3:8]))
+    pair = "line 7 of solutions/01_double/fast.py, `def double(x, out): / error, grid ="
+    assert pair in refused(order(root), out)
+
+
+@pytest.mark.parametrize("first", [1, 9], ids=["imports", "one-line"])
+def test_what_every_kernel_of_a_library_needs_is_no_secret_of_a_fast_one(root: Path, first: int):
+    (root / "solutions/01_double/fast.py").write_text(FAST)
+    lines = FAST.splitlines()[first - 1 : first + (first == 1)]
+    assert leaking(root, ("file", "\n".join(lines))) == set()
+
+
+def test_a_fast_solution_that_python_cannot_read_is_named(root: Path, out: Path):
+    (root / "solutions/01_double/fast.py").write_text("def double(:\n")
+    with pytest.raises(BrokenExercise, match=r"fast\.py"):
+        build.build(order(root), out)
+
+
 def test_a_message_names_no_more_than_some(root: Path, out: Path):
     source = (root / "solutions/01_double/kernel.py").read_text()
     for name in ("README.md", "eager.py", "test_kernel.py"):
@@ -214,11 +252,14 @@ def test_a_member_of_a_zip_file_in_a_zip_file_is_found(root: Path):
     assert leaking(root, ("outer.zip", outer.getvalue())) == {NAMED}
 
 
-def test_a_zip_file_that_cannot_be_opened_is_refused(root: Path):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("deep.py", LINE)
-    broken = packed.getvalue().replace(b"tl.store", b"tl.stare", 1)
+@pytest.mark.parametrize("form", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_zip_file_that_cannot_be_opened_is_refused(root: Path, form: int):
+    packed, name = io.BytesIO(), b"deep.py"
+    with zipfile.ZipFile(packed, "w", form) as archive:
+        archive.writestr(name.decode(), LINE)
+    content = bytearray(packed.getvalue())
+    content[content.index(name) + len(name)] = 0x07  # the first byte of the member
+    broken = bytes(content)
     with pytest.raises(BrokenExercise, match=r"a\.zip is a zip file that cannot be searched"):
         leaking(root, ("a.zip", broken))
 
@@ -349,12 +390,14 @@ def test_every_solution_of_the_course_is_refused_in_a_lesson():
     """Whole, without its comments, and as a comment."""
     secret = proof.secrets(ROOT, catalog.exercises(ROOT))
     written = [one for each in catalog.exercises(ROOT) for one in each.in_all_backends]
-    assert secret.solutions == len(written)
-    for exercise in written:
-        source = exercise.solution.read_text()
-        place = f"solutions/{exercise.name}/{exercise.file}"
+    fast = [one.fast for one in catalog.exercises(ROOT) if one.fast.is_file()]
+    solutions = [*(one.solution for one in written), *fast]
+    assert secret.solutions == len(solutions)
+    for path in solutions:
+        source = path.read_text()
+        place = path.relative_to(ROOT).as_posix()
         commented = "".join(f"# {line}\n" for line in source.splitlines())
         bare = "\n".join(without_comments(source))
         for text in (source + "\n", commented, bare):
             found = proof.leaks([("README.md", text.encode())], secret)
-            assert any(place in leak.what for leak in found), exercise.name
+            assert any(place in leak.what for leak in found), place

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import jsonschema
@@ -64,6 +65,14 @@ def test_both_refuse_the_same(name: str, field: str, value):
         jsonschema.validate(broken, schema(name))
     with pytest.raises(ValidationError):
         (Attempt if name == "attempt" else Signed).model_validate_json(json.dumps(broken))
+
+
+@pytest.mark.parametrize("login", ["jörg", "JÖRG ", "Ångström", "ǰ", "straße", "ᾴ"])
+def test_a_login_is_one_student_s_however_its_accents_are_encoded(login: str):
+    """macOS decomposes the names of files; rosters are composed."""
+    forms = [unicodedata.normalize(form, login) for form in ("NFC", "NFD")]
+    composed, decomposed = map(attempts.login_of, forms)
+    assert composed == decomposed == attempts.login_of(composed)
 
 
 def test_every_run_has_an_id_of_its_own():

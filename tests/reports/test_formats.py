@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree
 
+import class_runs
 import jsonschema
 import junit_schema
 import pytest
@@ -19,6 +20,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from grader.classroom import signing
+from grader.classroom.policy.final import final
+from grader.classroom.policy.records import Manual
+from grader.classroom.policy.settings import GradingSettings
 from grader.cli.exported import Exported
 from grader.model import results, texts
 from grader.model.attempts import Attempt, Signed
@@ -504,6 +508,26 @@ def test_canvas_is_filled_and_nothing_else_is_touched():
     assert after[3][5:7] == ["10", "0"]
     assert filled.unknown_students == ("=cmd|' /c calc'!a0",)
     assert filled.unknown_exercises == ()
+
+
+@pytest.mark.parametrize(("heading", "filled"), [("Seat", 0), ("Student number", 1)])
+def test_canvas_finds_students_by_columns_that_name_them_alone(heading: str, filled: int):
+    """Zoe, who is not of the class, has Ada's seat as her number in Canvas."""
+    ada = class_runs.row("ada", class_runs.cell("01_double", 9), ids={heading: "17"})
+    rows = final(class_runs.run(ada, exercises=("01_double",)), GradingSettings())
+    book = "Student,ID,SIS User ID,SIS Login ID,01_double (1)\nZoe (auditor),17,u9,zoe,\n"
+    assert canvas.fill(book, rows).cells == filled
+
+
+@pytest.mark.parametrize(("points", "written"), [("4.625", "4.63"), ("1.005", "1.01")])
+def test_half_a_hundredth_is_rounded_up_in_every_gradebook(points: str, written: str):
+    run = class_runs.run(class_runs.row("ada", class_runs.cell()), exercises=("01_double",))
+    rows = final(run, GradingSettings(), [Manual("ada", "01_double", Fraction(points))])
+    of_canvas = canvas.fill("Student,SIS Login ID,01_double (1)\nAda,ada,\n", rows).text
+    of_blackboard = blackboard.fill('"Username","01_double |1"\n"ada",""\n', rows).text
+    for text in (tables.final_wide(rows), of_canvas, of_blackboard, moodle.document(rows)):
+        (ada,) = csv.DictReader(io.StringIO(text))
+        assert [cell for heading, cell in ada.items() if "01_double" in heading] == [written]
 
 
 def test_canvas_counts_in_its_own_points():

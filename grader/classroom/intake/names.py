@@ -65,7 +65,7 @@ def directory(students: Sequence[Student]) -> Directory:
     ids: dict[str, dict[str, Student]] = defaultdict(dict)
     names: dict[str, dict[str, Student]] = defaultdict(dict)
     for student in students:
-        for value in (student.email, *_naming(student)):
+        for value in (student.email, *identifiers(student.ids)):
             if key := _PARTICIPANT.sub("", login_of(value)):
                 ids[key][student.login] = student
         for key in _spellings(student.name):
@@ -77,19 +77,20 @@ def directory(students: Sequence[Student]) -> Directory:
     )
 
 
-def _naming(student: Student) -> list[str]:
-    headings = student.ids.items()
-    return [value for heading, value in headings if tables.key_of(heading).endswith(_NAMING)]
+def identifiers(ids: Mapping[str, str]) -> list[str]:
+    """Return the cells that name a student, of the further columns of a roster."""
+    return [cell for heading, cell in ids.items() if tables.key_of(heading).endswith(_NAMING)]
 
 
 def person(known: Directory, facts: Mapping[str, str]) -> tuple[Student, ...]:
     """Return the students that a learning system means by an `email`, a `sid` or a `name`."""
+    named = known.names.get(_plain(facts.get("name", "")), ())
     for key in (login_of(facts.get("email", "")), login_of(facts.get("sid", ""))):
         if key in known.logins:
             return (known.logins[key],)
         if len(students := known.ids.get(key, ())) == 1:
-            return students
-    return known.names.get(_plain(facts.get("name", "")), ())
+            return _agreed(students, named)
+    return named
 
 
 def matches(names: Sequence[str], known: Directory) -> list[Match]:
@@ -132,10 +133,15 @@ def stem(name: str) -> str:
 
 
 def _named(user: str, who: str, known: Directory) -> tuple[Student, ...]:
-    """Return the students with the learning system's number of a user, else with the name."""
-    if len(students := known.ids.get(user, ())) == 1:
-        return students
-    return known.names.get(_plain(who), ())
+    """Return the student with the learning system's number of a user, else those with the name."""
+    named = known.names.get(_plain(who), ())
+    numbered = known.ids.get(user, ())
+    return _agreed(numbered, named) if len(numbered) == 1 else named
+
+
+def _agreed(numbered: tuple[Student, ...], named: tuple[Student, ...]) -> tuple[Student, ...]:
+    # A roster's `Seat number` may equal a learning system's number of somebody else.
+    return numbered if not named or numbered[0] in named else (*numbered, *named)
 
 
 def _ends(name: str, known: Directory) -> Iterator[tuple[str, Student]]:

@@ -10,8 +10,9 @@ import hashlib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from grader.classroom.intake import contents, gradescope, names, tables
@@ -53,7 +54,8 @@ def take_in(submissions: Path, roster: Roster, exercises: Sequence[Exercise], wo
     """
     places, problems = _listed(submissions), list(roster.problems)
     known = names.directory(roster.students)
-    times = _times(submissions / TIMES, problems)
+    named = {login_of(place.name) for place in places}
+    times = _times(submissions / TIMES, named | known.logins.keys(), problems)
     exported = gradescope.exported(submissions, known)
     by_team: dict[str, list[Candidate]] = defaultdict(list)
     strangers = []
@@ -117,8 +119,11 @@ def _listed(submissions: Path) -> list[Path]:
     return [place for place in places if place.name not in NOT_HANDED_IN]
 
 
-def _times(path: Path, problems: list[str]) -> dict[str, str]:
-    """Return times by login, or by the name of a submission, from the file beside them."""
+def _times(path: Path, named: Collection[str], problems: list[str]) -> dict[str, str]:
+    """Return times by login, or by the name of a submission, from the file beside them.
+
+    `named` are those of this class. Of several times of one the latest counts.
+    """
     if not path.exists():
         return {}
     table = tables.read(path)
@@ -130,13 +135,29 @@ def _times(path: Path, problems: list[str]) -> dict[str, str]:
         raise UsageError(
             f"{path} does not say who handed in when.", "Its first line is login,time."
         )
-    times = {}
+    times: dict[str, str] = {}
+    without_zone: list[str] = []
     for row in table.rows:
-        time = row.cells.get(when, "").strip()
+        written, time = row.cells.get(whose, ""), row.cells.get(when, "").strip()
+        key, where = login_of(written), f"{TIMES}, line {row.line:,}"
         if not time_key(time):
-            problems.append(f"{TIMES}, line {row.line:,}: {quoted(time)} is not a time in ISO 8601")
-            continue
-        times[login_of(row.cells.get(whose, ""))] = time_key(time)
+            problems.append(f"{where}: {quoted(time)} is not a time in ISO 8601")
+        elif key not in named:
+            problems.append(
+                f"{where}: {quoted(written)} is neither a login of the roster nor a submission: "
+                "the line is ignored"
+            )
+        else:
+            if key in times:
+                problems.append(f"{where}: {quoted(written)} is there twice: the later time counts")
+            if datetime.fromisoformat(time).tzinfo is None:
+                without_zone.append(where)
+            times[key] = max(times.get(key, ""), time_key(time))
+    if without_zone:  # often the whole file
+        problems.append(
+            f"{without_zone[0]}: a time without a zone is read as UTC (such lines: "
+            f"{len(without_zone):,})"
+        )
     return times
 
 
@@ -148,7 +169,10 @@ def _stranger(name: str, students: Sequence[Student], export: Exported | None) -
     shown = quoted(name, 100)
     if export is not None:
         people = ", ".join(map(quoted, export.unknown)) or "nobody"
-        return f"{shown} is of {people} by {gradescope.FILE}, and the roster has no such student"
+        return (
+            f"{shown} is of {people} by {gradescope.FILE}, and the roster has no such student, or "
+            "several"
+        )
     if not students:
         return f"{shown} is of nobody on the roster: name it after its student's login"
     fitting = ", ".join(quoted(student.login) for student in students[:MOST_NAMED])

@@ -10,7 +10,7 @@ from packaging.version import InvalidVersion, Version
 
 import grader
 from grader.classroom.release import contents, handout, pins, proof, repository, wheel
-from grader.course import Exercise, Manifest, Settings, manifest, settings
+from grader.course import Exercise, Manifest, Settings, manifest, settings, text_of
 from grader.model import UsageError, fill_folder, replacing_folder
 
 CONSTRAINTS = "constraints.txt"
@@ -46,7 +46,7 @@ def build(order: Order, out: Path) -> Release:
     """Make the release in `out`, which must be absent or empty.
 
     Raises UsageError for an impossible order, CannotGrade without git, and BrokenExercise where a
-    solution would leak or has no markers. In each case `out` is as before.
+    solution would leak or has no markers, or a text is not UTF-8. In each case `out` is as before.
     """
     out = out.absolute()
     _require_place(order.root, out)
@@ -113,7 +113,7 @@ def settings_of(root: Path) -> Settings:
 
 def _add_handout(files: dict[str, bytes], order: Order, about: Settings) -> None:
     course_pins = order.root / CONSTRAINTS
-    text = course_pins.read_text(encoding="utf-8") if course_pins.is_file() else None
+    text = text_of(course_pins) if course_pins.is_file() else None
     added = {
         "README.md": handout.readme(about, order.exercises, order.ci).encode(),
         ".gitignore": handout.GITIGNORE.encode(),

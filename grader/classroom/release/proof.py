@@ -3,9 +3,10 @@
 Secrets: a solution's code lines are those between its markers, without comments and blank lines. A
 line, or a pair of neighbours, is a passage if it holds three or more names and numbers; keywords do
 not count. `else:`, `half //= 2` and `cuda.syncthreads()` alone reveal nothing, but two such lines
-together do. A line is public if the course shows it to students on purpose: in a released stub, or
-quoted as exactly this line between backticks in the lesson or a hint of a released exercise. A pair
-is public only if a stub shows it.
+together do. A solution without markers, such as fast.py, has only pairs, which hold no import: one
+line of it may be a line that every such kernel needs. A line is public if the course shows it to
+students on purpose: in a released stub, or quoted as exactly this line between backticks in the
+lesson or a hint of a released exercise. A pair is public only if a stub shows it.
 
 Search: every file of the release, every member of its zip files (a wheel is one), and every object
 of its git history. White space, marks around a line (comments, quotes, list items) and comments
@@ -38,6 +39,8 @@ MOST_NAMED = 10  # leaks that a message names
 
 # Characters before a line that is quoted in a comment, a list, a table or a diff.
 _MARKS = " \t#>*|+-"
+_WORD = re.compile(r"\w")
+_IMPORT = re.compile(r"(?:import|from|#include)\b")
 
 
 @dataclass(frozen=True)
@@ -76,15 +79,12 @@ def secrets(root: Path, released: Sequence[Exercise]) -> Secrets:
     stubs_of = (_stub(one) for exercise in released for one in exercise.in_all_backends)
     shown = [form for stub in stubs_of for form in _forms(stub)]
     quotes = {quote for exercise in released for quote in _quotes(exercise)}
-    in_others = (f"kernel_{name}.py" for name in backends.names())
-    sources = sorted(
-        path
-        for name in ("kernel.py", *in_others)
-        for path in (root / "solutions").glob(f"*/{name}")
-    )
+    marked = {"kernel.py", *(f"kernel_{name}.py" for name in backends.names())}
+    answers = sorted((root / "solutions").glob("*/*.py"))
+    sources = [path for path in answers if not path.name.startswith("wrong_")]
     passages = []
     for path in sources:
-        for passage in _passages(path, root):
+        for passage in _passages(path, root, path.name in marked):
             if not (passage.words in quotes or any(passage.words in form for form in shown)):
                 passages.append(passage)
     files = [path for path in sorted((root / "solutions").rglob("*")) if path.is_file()]
@@ -144,34 +144,51 @@ def _unpacked(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
             yield f"{name} (its comment)", archive.comment
             for member in archive.infolist():
                 yield from _unpacked(f"{name}/{member.filename}", archive.read(member))
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError) as error:
+    except BrokenExercise:
+        raise
+    except Exception as error:  # zipfile raises almost anything for a damaged archive
+        why = str(error) or type(error).__name__
         raise BrokenExercise(
-            f"{name} is a zip file that cannot be searched: {error}.", "Leave it out."
+            f"{name} is a zip file that cannot be searched: {why}.", "Leave it out."
         ) from None
 
 
-def _passages(path: Path, root: Path) -> tuple[Passage, ...]:
-    return _passages_in(text_of(path), path, path.relative_to(root).as_posix())
+def _passages(path: Path, root: Path, marked: bool) -> tuple[Passage, ...]:
+    return _passages_in(text_of(path), path, path.relative_to(root).as_posix(), marked)
 
 
 @cache  # each release of a course, whatever it holds, has the same solutions
-def _passages_in(source: str, path: Path, place: str) -> tuple[Passage, ...]:
-    """Return the lines and pairs of marked regions that reveal something. Raises BrokenExercise."""
-    # Raises where markers are missing or wrong.
-    stubs.make_stub(source, path.parent.name, str(path))
-    return tuple(_revealing(source, path, place))
+def _passages_in(source: str, path: Path, place: str, marked: bool) -> tuple[Passage, ...]:
+    """Return the lines and pairs of a solution that reveal something.
+
+    Those of a `marked` one lie in its regions. Raises BrokenExercise where markers are missing or
+    wrong, and for a file that is no Python.
+    """
+    if marked:
+        stubs.make_stub(source, path.parent.name, str(path))
+    regions = list(stubs.regions(source, str(path)))
+    code = [line.strip() for line in without_comments(source)]
+    if not marked:
+        numbers = [n for n, line in enumerate(code, 1) if line and not _IMPORT.match(line)]
+        # Beside a line of signs alone, such as the end of a docstring, the other line is alone.
+        pairs = (pair for pair in pairwise(numbers) if all(_WORD.search(code[n - 1]) for n in pair))
+        return tuple(_revealing(code, pairs, place))
+    found: list[Passage] = []
+    for region in regions:
+        numbers = [n for n in range(region.first + 1, region.last) if code[n - 1]]
+        found += _revealing(code, ((number,) for number in numbers), place)
+        found += _revealing(code, pairwise(numbers), place)
+    return tuple(found)
 
 
-def _revealing(source: str, path: Path, place: str) -> Iterator[Passage]:
-    code = without_comments(source)
-    for region in stubs.regions(source, str(path)):
-        numbers = [n for n in range(region.first + 1, region.last) if code[n - 1].strip()]
-        for group in ([[n] for n in numbers], [list(pair) for pair in pairwise(numbers)]):
-            for lines in group:
-                parts = [code[number - 1].strip() for number in lines]
-                if _is_revealing(" ".join(parts)):
-                    words = _words("\n".join(_bare(part) for part in parts))
-                    yield Passage(place, lines[0], " / ".join(parts), words)
+def _revealing(
+    code: Sequence[str], groups: Iterable[tuple[int, ...]], place: str
+) -> Iterator[Passage]:
+    for numbers in groups:
+        lines = [code[number - 1] for number in numbers]
+        if _is_revealing(" ".join(lines)):
+            words = _words("\n".join(map(_bare, lines)))
+            yield Passage(place, numbers[0], " / ".join(lines), words)
 
 
 def _is_revealing(code: str) -> bool:

@@ -42,7 +42,7 @@ class Runs:
 
 
 def runs(symbols: Sequence[Symbol]) -> Runs:
-    numbers = [crc32(symbol.text.encode()) for symbol in symbols]
+    numbers = [crc32(symbol.text.encode(errors="surrogatepass")) for symbol in symbols]
     # Python mixes numbers in a tuple's hash alike in every process: only texts are salted.
     hashes = (hash(tuple(numbers[at : at + RUN])) for at in range(len(numbers) - RUN + 1))
     return Runs(tuple(hashes), tuple(symbol.line for symbol in symbols))

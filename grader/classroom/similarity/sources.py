@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from grader.classroom.intake.submissions import take_in
 from grader.classroom.similarity.records import Source
 from grader.classroom.similarity.symbols import LONGEST
 from grader.course import Exercise
-from grader.model import UsageError
+from grader.model import UsageError, login_of
 
 _ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".git", ".py")
 
@@ -51,7 +52,7 @@ def sources(intake: Intake, exercises: Sequence[Exercise]) -> Iterator[Source]:
     for one in intake.handed_in:
         if one.folder is None:
             continue
-        team = f"group {one.student.group}" if one.student.group else ""
+        team = f"group {login_of(one.student.group)}" if one.student.group else ""
         try:
             targets = plan(exercises, one.folder)
         except UsageError:  # none of the course's exercises is in it
@@ -64,6 +65,7 @@ def sources(intake: Intake, exercises: Sequence[Exercise]) -> Iterator[Source]:
 def _text(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
-            return file.read(LONGEST + 1).decode(errors="replace")
+            content = file.read(len(codecs.BOM_UTF8) + LONGEST + 1)
+            return content.decode("utf-8-sig", errors="replace")
     except OSError:
         return None

@@ -20,9 +20,10 @@ NAME, NUMBER, STRING = "N", "C", "S"
 # Parts of the syntax that say nothing about the work: where a name stands, or what has no effect.
 _SILENT = (ast.expr_context, ast.Import, ast.ImportFrom, ast.alias, ast.Load, ast.Module)
 _CPP = re.compile(
-    r"//[^\n]*|/\*.*?\*/"  # comments
-    r"|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')"
-    r"|(?P<number>\.?\d[\w.]*)|(?P<name>[A-Za-z_]\w*)"
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)"  # comments
+    # One that nothing closes ends with its line: no place of a text is read twice.
+    r"|(?P<text>\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?)"
+    r"|(?P<number>\.?\d(?:[\w.]|'\w)*)|(?P<name>[A-Za-z_]\w*)"
     r"|(?P<sign><<=|>>=|[-+*/%&|^=!<>]=|&&|\|\||<<|>>|\+\+|--|->|::|[^\s\w])|(?P<line>\n)",
     re.DOTALL,
 )
@@ -38,6 +39,7 @@ _CPP_WORDS = frozenset(
         """,
     )
 )
+_DEFINED = re.compile(r"\b(?:void|float|double|int|half|auto|bool|T)\s+(\w+)\s*\(")
 _LOOKS_LIKE_CPP = re.compile(r"__global__|__device__|\bthreadIdx\b|\bblockIdx\b")
 
 
@@ -174,22 +176,16 @@ def cpp_symbols(text: str, first_line: int) -> Iterator[Symbol]:
     All other names are one symbol, and so are all numbers and all strings.
     """
     line = first_line
+    own = frozenset(_DEFINED.findall(text)) - _CPP_WORDS  # functions that the student named
     for token in _CPP.finditer(text):
         found = token[0]
         if token["number"]:
             yield Symbol(NUMBER, line)
         elif token["name"]:
             kept = found in _CPP_WORDS or text[token.end() : token.end() + 1] == "("
-            yield Symbol(found if kept and not _own(found, text) else NAME, line)
+            yield Symbol(found if kept and found not in own else NAME, line)
         elif token["text"]:
             yield Symbol(STRING, line)
         elif token["sign"]:
             yield Symbol(found, line)
         line += found.count("\n")
-
-
-def _own(name: str, text: str) -> bool:
-    """Return whether the text defines a function of this name, which the student chose."""
-    return name not in _CPP_WORDS and bool(
-        re.search(rf"\b(?:void|float|double|int|half|auto|bool|T)\s+{re.escape(name)}\s*\(", text)
-    )

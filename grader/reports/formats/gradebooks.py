@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from grader.classroom.policy.records import text_of
+
 
 @dataclass(frozen=True)
 class Filled:
@@ -17,9 +19,8 @@ class Filled:
 
 
 def scaled(earned: Fraction, most: Fraction, possible: Fraction | None) -> str:
-    """Write points on the gradebook's scale, with at most two decimals."""
-    value = possible * earned / most if possible and most else earned
-    return f"{float(value):.2f}".rstrip("0").rstrip(".")
+    """Write points on the gradebook's scale, as `text_of` does."""
+    return text_of(possible * earned / most if possible and most else earned)
 
 
 def possible_points(text: str) -> Fraction | None:

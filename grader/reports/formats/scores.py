@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from grader.classroom import FinalRow
+from grader.classroom import FinalRow, identifiers
 from grader.model import Attempt, login_of
 from grader.reports.formats import facts
 
@@ -23,7 +23,7 @@ class Scores:
     """Points of a class, by login.
 
     `aliases` lead from `login_of` a student's names to the login: the login itself, and further
-    names, such as a number in a roster.
+    names, such as the student number in a roster.
     """
 
     exercises: frozenset[str]
@@ -60,7 +60,7 @@ def _of_rows(rows: Sequence[FinalRow]) -> Scores:
         }
         for row in rows
     }
-    named = {(login_of(name), row.student) for row in rows for name in row.ids.values()}
+    named = {(login_of(name), row.student) for row in rows for name in identifiers(row.ids)}
     times = Counter(name for name, _ in named)
     further = {name: login for name, login in named if name and times[name] == 1}
     return Scores(

@@ -69,6 +69,27 @@ def test_two_students_of_one_name_are_not_guessed_at():
     assert moodle.students == canvas.students == twins
 
 
+@pytest.mark.parametrize(
+    "entry", ["lovelaceada_12_999_kernel.py", "Ada Lovelace_12_assignsubmission_file_"]
+)
+def test_a_number_and_a_name_of_two_students_are_not_guessed_at(entry: str):
+    """12 is Ada's number in the learning system, and Bob's seat: a heading cannot tell."""
+    ada, bob = Student("ada", "Ada Lovelace"), Student("bob", "Bob", ids={"Seat number": "12"})
+    assert match(entry, students=(ada, bob))[0].students == (bob, ada)
+
+
+def test_gradescope_s_number_and_name_of_two_students_are_not_guessed_at():
+    ada, bob = Student("ada", "Ada Lovelace"), Student("bob", "Bob", ids={"Seat number": "12"})
+    known = names.directory((ada, bob))
+    assert names.person(known, {"name": "Ada Lovelace", "sid": "12"}) == (bob, ada)
+    assert names.person(known, {"name": "Bobby", "sid": "12"}) == (bob,)
+
+
+def test_a_number_decides_between_two_students_of_one_name():
+    twins = (Student("a1", "Ada Lovelace", ids={"ID": "12"}), Student("a2", "Lovelace, Ada"))
+    assert match("lovelaceada_12_999_kernel.py", students=twins)[0].students == twins[:1]
+
+
 def test_a_login_is_found_before_a_longer_name_that_ends_with_another():
     both = (Student("x-ada"), ADA)
     assert match("x-ada", students=both)[0].students == (both[0],)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from grader.classroom.attempts import LONGEST_NAME
-from grader.classroom.intake import archives, contents, repositories, roster, tables, writing
+from grader.classroom.intake import archives, contents, names, repositories, roster, tables, writing
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "intake.md").read_text(encoding="utf-8")
@@ -30,6 +30,11 @@ def test_the_page_lists_every_heading_of_a_roster():
 def test_the_page_lists_every_suffix_of_an_archive():
     (line,) = re.findall(r"\*\*an archive\*\*: (.*);", PAGE)
     assert {*re.findall(r"`([.\w]+)`", line), ".7z", ".rar"} == set(archives.SUFFIXES)
+
+
+def test_the_page_lists_how_the_headings_of_columns_that_name_students_end():
+    (listed,) = re.findall(r"The headings of the columns in 2 and 3 end with (.*?)\.", PAGE, re.S)
+    assert tuple(re.findall(r"`(\w+)`", listed)) == names._NAMING
 
 
 def test_the_page_has_the_limits():

@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import tempfile
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +125,14 @@ def taken(folder: Path, *students: Student, only: bool = True) -> list[HandedIn]
 
 
 ADA, ALAN = Student("ada"), Student("alan")
+
+
+def test_a_folder_whose_accents_macos_decomposed_is_its_student_s(tmp_path: Path):
+    name = unicodedata.normalize("NFD", "jörg")
+    fill(tmp_path / "in" / name, GOOD)
+    (tmp_path / "in" / "submitted.csv").write_text(f"login,time\n{name},2026-11-20T10:00:00Z\n")
+    [joerg] = taken(tmp_path, Student("jörg"))
+    assert (joerg.place, joerg.submitted_at) == (name, "2026-11-20T10:00:00Z")
 
 
 def test_files_named_after_exercises_are_theirs(tmp_path: Path):
@@ -274,6 +283,32 @@ def test_a_time_that_is_none_is_reported_and_the_others_count(tmp_path: Path):
     intake = take_in(tmp_path / "in", roster(ADA, ALAN), [DOUBLE], tmp_path / "work")
     assert [one.submitted_at for one in intake.handed_in] == ["", "2026-11-20T00:00:00Z"]
     assert "line 2" in intake.problems[0]
+
+
+EARLY, LATE = "2026-12-01T10:00:00Z", "2026-12-20T10:00:00Z"
+
+
+def with_times(folder: Path, *lines: str) -> Intake:
+    fill(folder / "in", {"ada.zip": zipped(GOOD), "hw-alan.zip": zipped(GOOD)})
+    (folder / "in" / "submitted.csv").write_text("\n".join(("login,time", *lines)))
+    return take_in(folder / "in", roster(ADA, ALAN), [DOUBLE], folder / "work")
+
+
+@pytest.mark.parametrize("times", [(EARLY, LATE), (LATE, EARLY)])
+def test_of_two_times_of_a_student_the_later_counts_in_either_order(
+    times: tuple[str, str], tmp_path: Path
+):
+    """GitHub lists the newest push first."""
+    first, second = times
+    intake = with_times(tmp_path, f"ada,{first}", f"Ada,{second}")
+    assert intake.handed_in[0].submitted_at == LATE
+    assert len(intake.problems) == 1
+
+
+def test_what_is_said_of_odd_times(tmp_path: Path, snapshot: SnapshotAssertion):
+    lines = ("ada,2026-12-01 10:00", f"hw-alan.zip,{EARLY}", f"ada,{LATE}", f"adda,{LATE}")
+    intake = with_times(tmp_path, *lines, "alan,2026-12-30", f",{EARLY}", "alan,soon")
+    assert "\n".join(intake.problems) == snapshot
 
 
 def test_a_dangling_link_and_a_pipe_are_faults(tmp_path: Path):

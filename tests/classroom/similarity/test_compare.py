@@ -96,6 +96,13 @@ def test_a_file_that_is_no_python_is_named_and_costs_no_other():
     assert len(found.pairs) == 1
 
 
+def test_half_a_character_in_a_kernel_costs_no_other():
+    lone = 'x = "__global__ \\ud800"'
+    found = of(source("eve", lone), source("a", "odd_chunks"), source("b", "odd_chunks"))
+    assert (found.unread, found.short) == ((), ("eve",))
+    assert len(found.pairs) == 1
+
+
 @given(st.permutations(sorted(KERNELS)), st.sampled_from(sorted(KERNELS)))
 @settings(max_examples=20)
 def test_the_order_of_files_changes_no_pair(order: list[str], twice: str):

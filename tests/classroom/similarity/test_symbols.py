@@ -94,6 +94,22 @@ def test_a_function_of_the_student_s_own_has_no_name_in_cuda():
     assert Symbol("twice", 1) not in list(cpp_symbols(text, 1))
 
 
+def test_a_digit_separator_begins_no_text_in_cuda():
+    found = [one.text for one in cpp_symbols("n = 1'000'000; m = 'x' + 1;", 1)]
+    assert found == ["N", "=", "C", ";", "N", "=", "S", "+", "C", ";"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "cpp",
+    [" ".join(f"f{n}(" for n in range(20_000)), '"' + '\\"' * 80_000, "'" + "\\'" * 80_000],
+    ids=["names", "open-text", "open-character"],
+)
+def test_a_hostile_text_costs_its_length_and_not_its_square(cpp: str):
+    """Each takes minutes otherwise: that it ends is the test."""
+    assert len(list(cpp_symbols(cpp, 1))) <= 40_000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "reason"),
