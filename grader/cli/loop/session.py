@@ -190,7 +190,8 @@ def digest_of(exercise: Exercise) -> str | None:
 def first_loop(root: Path, name: str | None) -> Loop:
     """Return the state at the start: at the named exercise, the current or the one to go on with.
 
-    Raises UsageError for an unknown name and for a course without exercises.
+    The path of a kernel file names the exercise in that file's language. Raises UsageError for an
+    unknown name and for a course without exercises.
     """
     exercises = tuple(catalog.exercises(root))
     if not exercises:
@@ -198,8 +199,9 @@ def first_loop(root: Path, name: str | None) -> Loop:
     known = progress.read(root)
     names = [exercise.name for exercise in exercises]
     if name is not None:
-        current = catalog.find(root, name).name
-    elif known.current in names:
+        named = catalog.find(root, name)
+        return Loop(exercises, named.name, known, note=known.notice).taking(named)
+    if known.current in names:
         current = str(known.current)
     else:
         following = progress.following(exercises, known)
