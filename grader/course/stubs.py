@@ -106,9 +106,17 @@ def stub_of(exercise: Exercise, make: StubMaker = make_stub) -> str:
 
 
 def drifted(exercise: Exercise, make: StubMaker = make_stub) -> bool:
-    """Report whether the learner's file is missing or differs from the stub of its solution."""
+    """Report whether the learner's file is missing or differs from the stub of its solution.
+
+    Raises as `stub_of` does, and UsageError where the file cannot be read.
+    """
     stub = stub_of(exercise, make)
-    return not exercise.kernel.is_file() or exercise.kernel.read_bytes() != stub.encode()
+    try:
+        return not exercise.kernel.is_file() or exercise.kernel.read_bytes() != stub.encode()
+    except OSError as error:
+        raise UsageError(
+            f"{exercise.kernel} cannot be read: {error.strerror}.", "Check its permissions."
+        ) from None
 
 
 def write(exercise: Exercise, force: bool = False, make: StubMaker = make_stub) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import errno
 import os
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -300,6 +302,16 @@ def test_a_changed_or_missing_stub_has_drifted(copy: Path):
     assert stubs.drifted(exercise)
     exercise.kernel.unlink()
     assert stubs.drifted(exercise)
+
+
+def test_a_file_that_cannot_be_read_is_an_error_in_words(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+):
+    exercise = catalog.find(copy, "01_double")
+    denied = PermissionError(errno.EACCES, "Permission denied")
+    monkeypatch.setattr(Path, "read_bytes", Mock(side_effect=denied))
+    with pytest.raises(UsageError, match=r"01_double/kernel\.py cannot be read: Permission denied"):
+        stubs.drifted(exercise)
 
 
 def test_writing_spares_somebodys_work(copy: Path, snapshot: SnapshotAssertion):

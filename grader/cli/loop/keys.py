@@ -137,6 +137,15 @@ def language(loop: Loop) -> Change:
     return replace(loop, view=View.REPORT, page=None), [Look()]
 
 
+def reset(loop: Loop) -> Change:
+    """Ask before the stub is written again."""
+    try:
+        _ = loop.exercise.file  # which the question names
+    except BrokenExercise as error:
+        return noted(loop, error.message)
+    return replace(loop, asking=True), []
+
+
 def _open(view: View) -> Callable[[Loop], Change]:
     return lambda loop: (loop, [Open(view)])
 
@@ -159,13 +168,7 @@ KEYS: Sequence[Key] = (
     Key("v", "all", "show this report in full, or what fits", lambda loop: _whole(loop), False),
     Key("d", "diff", "show what you changed in the stub", _open(View.DIFF), short=False),
     Key("s", "solution", "show the solution, if the course allows it", _open(View.SOLUTION)),
-    Key(
-        "x",
-        "reset",
-        "write the stub again; asks first, and keeps a backup",
-        lambda loop: (replace(loop, asking=True), []),
-        short=False,
-    ),
+    Key("x", "reset", "write the stub again; asks first, and keeps a backup", reset, short=False),
     Key("question_mark", "help", "show these keys", _help),
     Key("q", "quit", "close a page, or end the loop", lambda loop: (loop, [Quit()])),
 )

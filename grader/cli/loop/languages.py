@@ -20,14 +20,15 @@ class Languages:
     def saved_last(self, exercise: Exercise) -> Exercise:
         """Return the exercise in the language of the file that changed since the last look.
 
-        At the first look that is the file that was worked on. Raises as `worked_on` does.
+        At the first look that is the file that was named, if it is not in the first language, else
+        the file that was worked on. Raises as `worked_on` does.
         """
         several = exercise.in_all_backends
         now = {one.kernel: look(one.kernel) for one in several}
         before = self._seen.get(exercise.name)
         self._seen[exercise.name] = now
         if before is None:
-            return worked_on(exercise)
+            return exercise if exercise.backend else worked_on(exercise)
         changed = [one for one in several if now[one.kernel] not in (None, before.get(one.kernel))]
         stays = not changed or exercise.kernel in [one.kernel for one in changed]
         return exercise if stays else changed[0]

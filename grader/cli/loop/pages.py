@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rich.console import RenderableType
 from rich.markdown import Markdown
@@ -48,8 +49,7 @@ def _lesson(exercise: Exercise) -> Markdown:
     lesson = exercise.folder / "README.md"
     if not lesson.is_file():
         raise UsageError(f"{exercise.name} has no lesson.", "`h` shows a hint.")
-    text = texts.visible(lesson.read_text(encoding="utf-8", errors="replace"))
-    return Markdown(text, code_theme="ansi_dark", hyperlinks=False)
+    return Markdown(texts.visible(_text_of(lesson)), code_theme="ansi_dark", hyperlinks=False)
 
 
 def _difference(exercise: Exercise) -> Text:
@@ -57,9 +57,18 @@ def _difference(exercise: Exercise) -> Text:
 
     if not exercise.kernel.is_file():
         raise UsageError(f"{exercise.file} is not there.", "`x` writes the stub again.")
-    own = exercise.kernel.read_text(encoding="utf-8", errors="replace")
+    own = _text_of(exercise.kernel)
     stub = stubs.stub_of(exercise, kind_of(exercise.any_spec).stub)
     return standing.difference(exercise, stub, own)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}.", "Check its permissions."
+        ) from None
 
 
 def _solution(exercise: Exercise, passed: bool, width: int) -> Text:
@@ -75,7 +84,7 @@ def _solution(exercise: Exercise, passed: bool, width: int) -> Text:
         raise UsageError(f"The solutions are shown from {day} on (0:00 UTC).", "h shows a hint.")
     if policy.when is When.ON_PASS and not passed:
         raise UsageError("The solution is shown once your kernel passes.", "h shows a hint.")
-    source = exercise.solution.read_text(encoding="utf-8")
+    source = _text_of(exercise.solution)
     commentary = models.commentary_of(exercise)
     shown = Shown(exercise.name, exercise.any_spec.title, source, commentary, ())
     return solution_terminal.solution(shown, width)

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -18,9 +19,9 @@ from grader.cli.loop import drawing, transitions
 from grader.cli.loop.editors import editor, none_set
 from grader.cli.loop.keys import KEYS
 from grader.cli.loop.session import Session
-from grader.cli.loop.state import Answer, Loop, Transition, View, Why
-from grader.course import catalog
-from grader.model import UsageError
+from grader.cli.loop.state import Answer, Change, Loop, Transition, View, Why
+from grader.course import Exercise, catalog
+from grader.model import GraderError, UsageError, texts
 from grader.reports import filled, terminal
 
 MOST_LINES = 26  # of a report, above its verdict, unless it is shown in full
@@ -32,6 +33,7 @@ class Plain:
 
     def __init__(self) -> None:
         self._events: queue.SimpleQueue[Transition | str | None] = queue.SimpleQueue()
+        self._answered = threading.Semaphore(0)  # once for each line
         self._ended = False
 
     def post(self, transition: Transition) -> None:
@@ -50,13 +52,19 @@ class Plain:
                 return
             if isinstance(event, str):
                 self._typed(session, event)
+                self._answered.release()
             else:
                 session.happen(event)
 
     def _read(self) -> None:
-        for line in sys.stdin:
-            self._events.put(line.strip())
-        self._events.put(None)
+        try:
+            if isinstance(sys.stdin, TextIOWrapper):
+                sys.stdin.reconfigure(errors="replace")
+            for line in sys.stdin or ():  # None where it is closed
+                self._events.put(texts.visible(line.strip()))
+                self._answered.acquire()  # the line may open an editor, which reads here, too
+        finally:
+            self._events.put(None)
 
     def _typed(self, session: Session, line: str) -> None:
         if session.loop.view not in (View.REPORT, View.HINTS):
@@ -65,11 +73,11 @@ class Plain:
             session.press(LETTERS.get(line.lower(), line))
         elif line:
             try:
-                found = catalog.find(session.loop.exercise.root, line)
-            except UsageError as error:
+                found = _meant(session.loop, line)
+            except GraderError as error:
                 say.show_text(f"{error.message} {error.next_step}")
                 return
-            session.happen(lambda loop: transitions.arrive(loop, found.name))
+            session.happen(lambda loop: _arrive(loop, found))
 
     def show(self, before: Loop, after: Loop) -> None:
         """Print what has changed."""
@@ -110,6 +118,20 @@ def arrival(loop: Loop) -> str:
     return f"{loop.current}: exercise {place}, {drawing.in_words(loop)}"
 
 
+def _meant(loop: Loop, line: str) -> Exercise:
+    found = catalog.find(loop.exercise.root, line)
+    if found.name not in loop.names:
+        raise UsageError(
+            f"{found.name} came after this loop had begun.", "Type q, and start the loop again."
+        )
+    return found
+
+
+def _arrive(loop: Loop, found: Exercise) -> Change:
+    # A name leaves the exercise in its language; the path of a file in a further one does not.
+    return transitions.arrive(loop.taking(found) if found.backend else loop, found.name)
+
+
 def said(before: Loop, after: Loop, width: int) -> Iterator[RenderableType]:
     """Yield the lines for what has changed between two states."""
     if after.current != before.current:
@@ -123,6 +145,8 @@ def said(before: Loop, after: Loop, width: int) -> Iterator[RenderableType]:
             yield Text(f"{name}: {terminal.word_of(answer.result.status)} {points}")
         else:
             yield Text(f"{name}: no verdict. {answer.error}")
+    elif _cannot_be_checked(before, after):
+        yield from _report(after, None, width)
     if after.note and after.note != before.note:
         yield Text(filled(after.note, width).rstrip())
     if after.asking and not before.asking:
@@ -146,6 +170,13 @@ def _ended(before: Loop, after: Loop) -> tuple[str, Answer] | None:
     answer = after.answers.get(run.name)
     settled = run.result is not None or answer is not before.answers.get(run.name)
     return (run.name, answer) if answer is not None and settled else None
+
+
+def _cannot_be_checked(before: Loop, after: Loop) -> bool:
+    """Report whether the current exercise has got an answer that needed no run."""
+    answer = after.answers.get(after.current)
+    unchecked = answer is not None and answer.result is None
+    return unchecked and answer != before.answers.get(after.current)
 
 
 def _report(loop: Loop, answer: Answer | None, width: int) -> Iterator[Text]:

@@ -70,6 +70,7 @@ class LoopApp(App[None]):
         super().__init__(ansi_color=True)
         self._open_session = open_session
         self.session: Session
+        self.fault: Exception | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the three parts."""
@@ -154,6 +155,11 @@ class LoopApp(App[None]):
         except OSError as error:
             return f"The editor {command[0]} cannot be started: {error.strerror}."
         return ""
+
+    def _handle_exception(self, error: Exception) -> None:
+        # textual prints it, behind the screen, and `run` returns as if nothing had happened.
+        self.fault = self.fault or error
+        super()._handle_exception(error)
 
     def end(self) -> None:
         self.exit()

@@ -82,7 +82,7 @@ class Session:
             case state.Look():
                 self._look(self.loop.exercise)
             case state.Grade(run):
-                self._judge.grade(run, self._request(run))
+                self._grade(run)
             case state.Interrupt():
                 self._judge.interrupt()
             case state.Choose(name):
@@ -98,9 +98,7 @@ class Session:
             case state.Reset(name):
                 self._reset(self.loop.named(name))
             case state.Edit(name):
-                note = self._front.edit(self.loop.named(name).kernel)
-                self.happen(lambda loop: transitions.noted(loop, note))
-                self.happen(transitions.saved)
+                self._edit(self.loop.named(name))
             case state.Quit():
                 self._front.end()
 
@@ -120,6 +118,15 @@ class Session:
     def _take(self, new: progress.Progress) -> None:
         self.happen(lambda loop: transitions.remembered(loop, new))
 
+    def _grade(self, run: Run) -> None:
+        try:
+            request = self._request(run)
+        except GraderError as error:
+            no_verdict = partial(transitions.over, error=error.message, advice=error.next_step)
+            self.happen(partial(no_verdict, number=run.number))
+            return
+        self._judge.grade(run, request)
+
     def _request(self, run: Run) -> Request:
         exercise = self.loop.named(run.name)
         alone = run.why is not Why.SWEEP
@@ -135,23 +142,35 @@ class Session:
         try:
             page = pages.make(self.loop, view, self._front.width)
         except GraderError as error:
-            note = f"{error.message} {error.next_step}".strip()
-            self.happen(lambda loop: transitions.noted(loop, note))
+            self._note(error)
             return
         self.happen(lambda loop: transitions.opened(loop, page))
+
+    def _edit(self, exercise: Exercise) -> None:
+        try:
+            kernel = exercise.kernel
+        except GraderError as error:
+            self._note(error)
+            return
+        note = self._front.edit(kernel)
+        self.happen(lambda loop: transitions.noted(loop, note))
+        self.happen(transitions.saved)
 
     def _reset(self, exercise: Exercise) -> None:
         try:
             done = backups.reset(exercise, kind_of(exercise.any_spec).stub)
         except GraderError as error:
-            note = f"{error.message} {error.next_step}".strip()
-            self.happen(lambda loop: transitions.noted(loop, note))
+            self._note(error)
             return
         if done.written:
             self._take(progress.begin_again(exercise.root, exercise.name))
         kept = done.backup and done.backup.relative_to(exercise.root)
         note = f"The stub is written; your version is in {kept}." if kept else "It is the stub."
         self.happen(transitions.saved)
+        self.happen(lambda loop: transitions.noted(loop, note))
+
+    def _note(self, error: GraderError) -> None:
+        note = f"{error.message} {error.next_step}".strip()
         self.happen(lambda loop: transitions.noted(loop, note))
 
 
@@ -171,7 +190,8 @@ def digest_of(exercise: Exercise) -> str | None:
 def first_loop(root: Path, name: str | None) -> Loop:
     """Return the state at the start: at the named exercise, the current or the one to go on with.
 
-    Raises UsageError for an unknown name and for a course without exercises.
+    The path of a kernel file names the exercise in that file's language. Raises UsageError for an
+    unknown name and for a course without exercises.
     """
     exercises = tuple(catalog.exercises(root))
     if not exercises:
@@ -179,8 +199,9 @@ def first_loop(root: Path, name: str | None) -> Loop:
     known = progress.read(root)
     names = [exercise.name for exercise in exercises]
     if name is not None:
-        current = catalog.find(root, name).name
-    elif known.current in names:
+        named = catalog.find(root, name)
+        return Loop(exercises, named.name, known, note=known.notice).taking(named)
+    if known.current in names:
         current = str(known.current)
     else:
         following = progress.following(exercises, known)

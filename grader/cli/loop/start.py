@@ -18,7 +18,7 @@ from grader.cli.loop.state import Loop, Transition
 from grader.cli.loop.watching import Watch
 from grader.course import catalog
 from grader.grading import WarmJudge
-from grader.model import UsageError, texts
+from grader.model import GraderError, UsageError, texts
 
 STDERR = 2  # also for what judges print, which textual would else have
 MOST_LOG = 1 << 16  # bytes of what a judge wrote that are looked at
@@ -27,18 +27,19 @@ MOST_LOG = 1 << 16  # bytes of what a judge wrote that are looked at
 def start(name: str | None = None, plain: bool = False, poll: bool = False) -> None:
     """Run the loop until the learner ends it.
 
-    Raises UsageError outside of a course, for an unknown exercise, and without a terminal.
+    Raises UsageError outside of a course, for an unknown exercise, and without a terminal unless
+    `plain`.
     """
     loop = session.first_loop(_root(), name)
-    if plain or os.environ.get("TERM", "dumb") == "dumb":
-        _run_plain(loop, poll)
-        return
-    if not (_is_terminal(sys.__stdin__) and _is_terminal(sys.__stdout__)):
+    if not plain and not (_is_terminal(sys.__stdin__) and _is_terminal(sys.__stdout__)):
         raise UsageError(
             "The loop needs a terminal, and this is none.",
             "`grader --plain` reads and writes lines; `grader check NAME` grades once.",
         )
-    _run_screen(loop, poll)
+    if plain or (os.environ.get("TERM") or "dumb") == "dumb":
+        _run_plain(loop, poll)
+    else:
+        _run_screen(loop, poll)
 
 
 def _root() -> Path:
@@ -75,6 +76,11 @@ def _run_screen(loop: Loop, poll: bool) -> None:
         finally:
             if hasattr(app, "session"):
                 app.session.close()
+    if app.return_code:
+        raise app.fault or GraderError(
+            "The screen of the loop ended without saying why: this is a fault of the grader.",
+            "Start the loop again; `grader --plain` needs no screen.",
+        )
 
 
 def opened(

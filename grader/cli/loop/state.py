@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -127,6 +127,11 @@ class Loop:
 
     def named(self, name: str) -> Exercise:
         return self.exercises[self.names.index(name)]
+
+    def taking(self, exercise: Exercise) -> Loop:
+        """Return the state with the exercise in the language of this one."""
+        others = (exercise if one.name == exercise.name else one for one in self.exercises)
+        return replace(self, exercises=tuple(others))
 
 
 # -- what a transition asks for

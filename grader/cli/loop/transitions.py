@@ -59,8 +59,7 @@ def saved(loop: Loop) -> Change:
 
 def turned(loop: Loop, exercise: Exercise) -> Change:
     """Take the current exercise in another language, in whose file the learner works."""
-    others = tuple(exercise if one.name == exercise.name else one for one in loop.exercises)
-    return replace(loop, exercises=others, note=f"{exercise.file} is checked now."), []
+    return replace(loop.taking(exercise), note=f"{exercise.file} is checked now."), []
 
 
 def looked(loop: Loop, digest: str | None) -> Change:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.cli.loop import drawing, session, transitions
+from grader.cli.loop import drawing, plain, session, transitions
 from grader.cli.loop.session import Session
 from grader.cli.loop.state import Run
 from grader.grading import Options, Request
@@ -102,6 +102,25 @@ def test_a_loop_begins_with_the_file_that_was_worked_on(
 ):
     (course / "exercises/01_vector_add" / CUDA).write_text("# begun\n", encoding="utf-8")
     assert opened("01").graded == [CUDA]
+
+
+def test_a_loop_begins_with_the_file_that_was_named(course: Path, opened: Callable[[str], Opened]):
+    """It took the folder of that file, and there the file that was worked on: another one."""
+    folder = course / "exercises/01_vector_add"
+    (folder / TRITON).write_text("# begun\n", encoding="utf-8")
+    one = opened(str(folder / CUDA))
+    assert (one.session.loop.exercise.file, one.graded) == (CUDA, [CUDA])
+    one.save(TRITON)
+    assert one.graded == [CUDA, TRITON]
+
+
+def test_a_line_that_names_a_file_turns_to_it(course: Path, opened: Callable[[str], Opened]):
+    one = opened("01")
+    front = plain.Plain()
+    front._typed(one.session, str(course / "exercises/01_vector_add" / CUDA))
+    front._typed(one.session, "01")
+    assert one.graded == [TRITON, CUDA]
+    assert one.session.loop.exercise.file == CUDA
 
 
 def test_the_check_of_all_takes_the_file_that_was_worked_on(

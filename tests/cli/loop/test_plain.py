@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import io
+import shutil
+import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from loops import Script, after, begun, opened, result
+from loops import Script, after, begun, opened, result, small_course
 from rich.console import RenderableType
 from rich.text import Text
 from syrupy.assertion import SnapshotAssertion
 from traces import missing_mask
 
-from grader.cli.loop import editors, keys, plain, state, transitions
+from grader.cli.loop import editors, keys, plain, session, state, transitions
 from grader.cli.loop.plain import Plain
 from grader.cli.loop.state import Loop
 from grader.course import history, progress
@@ -83,6 +86,7 @@ def test_lines_are_keys_or_names_of_exercises(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     loop = begun(tmp_path)
+    loop.exercise.kernel.write_text("# wait\n", encoding="utf-8")
     typed = "h\nh\n\nL\n?\n02\nx\ny\nnothing\nq\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     front, judge = Plain(), Script()
@@ -116,6 +120,82 @@ def test_the_end_of_the_input_ends_the_loop(tmp_path: Path, monkeypatch: pytest.
     assert judge.closed
 
 
+def typed(
+    root: Path, typing: Iterable[str] | None, monkeypatch: pytest.MonkeyPatch, **more: object
+) -> None:
+    """Run the loop over a course until it has read these lines; `more` takes the front's place."""
+    monkeypatch.setattr("sys.stdin", typing)
+    front = Plain()
+    for name, instead in more.items():
+        monkeypatch.setattr(front, name, instead)
+    made = opened(session.first_loop(root, None), Script(), front, front.post)
+    try:
+        front.run(made)
+    finally:
+        made.close()
+
+
+def test_an_editor_has_the_keyboard_to_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The loop went on to read, and each of them got some of the lines."""
+    asked = threading.Event()
+
+    def typing() -> Iterator[str]:
+        yield "e\n"
+        asked.set()
+        yield "q\n"
+
+    taken: list[bool] = []
+
+    def edit(path: Path) -> str:
+        taken.append(asked.wait(0.2))
+        return ""
+
+    typed(small_course(tmp_path), typing(), monkeypatch, edit=edit)
+    assert taken == [False]
+    assert asked.is_set(), "it reads again afterwards"
+
+
+@pytest.mark.parametrize("line", [b"caf\xe9\n", b"p01\0\n", b"\n" + b"x" * 9000 + b"\n"])
+def test_bytes_that_are_no_text_are_the_name_of_no_exercise(
+    line: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    """The thread that reads had died of them, and the loop heard nothing more."""
+    typing = io.TextIOWrapper(io.BytesIO(line + b"02\n"), encoding="utf-8")
+    typed(small_course(tmp_path), typing, monkeypatch)
+    printed = capsys.readouterr().out
+    assert "There is no exercise named" in printed
+    assert "02_row_sum: exercise 3 of 3" in printed
+
+
+def test_a_closed_input_ends_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    typed(small_course(tmp_path), None, monkeypatch)
+
+
+def test_an_exercise_that_came_later_needs_another_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    root = small_course(tmp_path)
+
+    def typing() -> Iterator[str]:
+        shutil.copytree(root / "exercises" / "01_double", root / "exercises" / "03_later")
+        yield "03\n"
+
+    typed(root, typing(), monkeypatch)
+    assert "03_later came after this loop had begun." in capsys.readouterr().out
+
+
+def test_a_path_in_a_broken_exercise_is_answered_with_what_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    folder = small_course(tmp_path) / "exercises" / "01_double"
+    (folder / "spec.py").write_text("SPEC = None\n", encoding="utf-8")
+    typed(folder.parents[1], [f"{folder / 'kernel.py'}\n"], monkeypatch)
+    assert "The exercise 01_double is broken" in " ".join(capsys.readouterr().out.split())
+
+
 def test_without_a_terminal_no_editor_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     monkeypatch.setenv("VISUAL", "vi")
@@ -127,6 +207,16 @@ def test_without_an_editor_a_note_says_how_to_set_one(monkeypatch: pytest.Monkey
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
     assert Plain().edit(Path("kernel.py").resolve()) == editors.none_set(Path("kernel.py"))
+
+
+def test_a_file_or_an_exercise_that_cannot_be_graded_gets_no_verdict(loop: Loop):
+    missing = partial(transitions.looked, digest=None)
+    broken = partial(transitions.broken, message="SPEC", advice="")
+    printed = said(loop, missing, missing, broken)
+    assert [one.splitlines()[0] for one in printed] == [
+        "NO VERDICT  kernel.py of p01_copy does not exist, or cannot be read.",
+        "NO VERDICT  SPEC",
+    ]
 
 
 def test_a_note_keeps_its_paths_and_commands_in_one_piece(loop: Loop):

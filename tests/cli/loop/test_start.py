@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partialmethod
 from pathlib import Path
 
 import pytest
 from loops import SMALL, small_course
 
 from grader import cli
-from grader.cli.loop import session, start
+from grader.cli.loop import session, start, transitions
+from grader.cli.loop.state import Change, Loop
 from grader.course import progress
-from grader.model.errors import UsageError
+from grader.model.errors import BrokenExercise, UsageError
 
 
 def grader(*words: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -31,8 +33,10 @@ def grader(*words: str, cwd: Path, **variables: str) -> subprocess.CompletedProc
 
 
 @pytest.mark.slow
-def test_without_a_terminal_it_says_what_to_type(tmp_path: Path):
-    done = grader(cwd=small_course(tmp_path))
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_without_a_terminal_it_says_what_to_type(term: str, tmp_path: Path):
+    """With `dumb`, or without TERM as under cron, it read an empty input and ended with 0."""
+    done = grader(cwd=small_course(tmp_path), TERM=term)
     assert done.returncode == 2
     assert done.stderr == (
         "error: The loop needs a terminal, and this is none.\n"
@@ -42,12 +46,29 @@ def test_without_a_terminal_it_says_what_to_type(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("words", "term"), [([], "dumb"), (["--plain"], "xterm")])
-def test_a_terminal_without_a_screen_gets_lines(words: list[str], term: str, tmp_path: Path):
-    done = grader(*words, cwd=small_course(tmp_path), TERM=term)
+def test_lines_go_through_pipes(tmp_path: Path):
+    done = grader("--plain", cwd=small_course(tmp_path))
     assert done.returncode == 0
     assert "Each save is checked." in done.stdout
     assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("term", "front"), [("dumb", "plain"), ("", "plain"), (None, "plain"), ("xterm", "screen")]
+)
+def test_a_terminal_without_a_screen_gets_lines(
+    term: str | None, front: str, monkeypatch: pytest.MonkeyPatch
+):
+    begun: list[str] = []
+    monkeypatch.setenv("GRADER_COURSE", str(SMALL))
+    monkeypatch.delenv("TERM", raising=False)
+    if term is not None:
+        monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr(start, "_is_terminal", lambda stream: True)
+    monkeypatch.setattr(start, "_run_plain", lambda loop, poll: begun.append("plain"))
+    monkeypatch.setattr(start, "_run_screen", lambda loop, poll: begun.append("screen"))
+    start.start()
+    assert begun == [front]
 
 
 def test_outside_of_a_course_it_says_how_to_begin(
@@ -102,6 +123,27 @@ def test_what_judges_write_does_not_reach_the_screen(capfd: pytest.CaptureFixtur
     assert sys.__stderr__ is stderr
     os.write(2, b"behind")
     assert tuple(capfd.readouterr()) == ("drawn", "behind")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("error", [BrokenExercise("SPEC"), RuntimeError("a fault")])
+def test_an_error_on_the_screen_is_raised_once_the_screen_is_left(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It was written where nobody reads, and the exit code was 0."""
+    from grader.cli.loop.screen import LoopApp
+
+    def fail(loop: Loop, name: str) -> Change:
+        raise error
+
+    monkeypatch.chdir(small_course(tmp_path))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr(start, "_is_terminal", lambda stream: True)
+    monkeypatch.setattr(LoopApp, "run", partialmethod(LoopApp.run, headless=True))
+    monkeypatch.setattr(transitions, "arrive", fail)
+    with pytest.raises(type(error)) as caught:
+        start.start()
+    assert caught.value is error
 
 
 @pytest.mark.slow
