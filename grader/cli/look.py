@@ -35,7 +35,7 @@ def bench(
     json: options.Json = False,
 ) -> None:
     """Compare a kernel with torch and the solution, over a range of sizes, on a GPU."""
-    (exercise,) = options.selected([name], False, catalog.find_entry)
+    (exercise,) = options.selected_files([name], False)
     _ = exercise.spec.timed  # a puzzle raises, before a missing GPU does
     if plot is not None:
         from grader.reports import plots
