@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -156,3 +157,15 @@ def kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:
             "A learner's copy of a course has none: grade your own kernel.",
         )
     return exercise.solution
+
+
+@contextmanager
+def permitted(exercise: Exercise) -> Iterator[None]:
+    """Raise UsageError where the learner's file may not be read or written."""
+    try:
+        yield
+    except PermissionError as error:
+        raise UsageError(
+            f"The kernel file {exercise.kernel} cannot be read or written: {error.strerror}.",
+            "Check its permissions, and those of its folder.",
+        ) from None

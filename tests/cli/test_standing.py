@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -182,6 +184,34 @@ def test_diff_shows_what_changed_since_the_stub(root: Path, said):
     assert cli.main(["diff", "01"]) == 2
 
 
+@pytest.mark.parametrize(
+    "command", [["diff"], ["stub"], ["stub", "--check"], ["reset"]], ids=" ".join
+)
+def test_a_kernel_file_without_permission_is_named(
+    command: list[str], root: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    """Root may read it all the same."""
+    kernel = root / "exercises" / "01_double" / "kernel.py"
+
+    def refuses(read: Callable[..., object]) -> Callable[..., object]:
+        def refusing(path: Path, *options: object, **more: object) -> object:
+            if path == kernel:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return read(path, *options, **more)
+
+        return refusing
+
+    monkeypatch.setattr(Path, "read_text", refuses(Path.read_text))
+    monkeypatch.setattr(Path, "read_bytes", refuses(Path.read_bytes))
+    assert cli.main([*command, "01"]) == 2
+    error, following = capsys.readouterr().err.splitlines()
+    assert error.startswith("error: ")
+    assert error.endswith("Permission denied.")
+    assert str(kernel) in error
+    assert following.startswith("next: ")
+    assert "ermissions" in following
+
+
 def test_reset_keeps_a_backup_and_forgets_the_pass(root: Path, said):
     progress.hint_shown(root, "01_double")
     progress.record(root, PASSED)
@@ -216,6 +246,23 @@ def test_reset_takes_the_files_of_all_languages_or_of_one(
     assert first.kernel.read_text() == "mine"
     assert first.file in said("reset", exercise.name)
     assert first.kernel.read_text() != "mine"
+
+
+def test_a_reset_that_stops_at_the_second_file_forgets_the_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    root = Path(shutil.copytree(COURSES / "levels", tmp_path / "levels"))
+    monkeypatch.setenv("GRADER_COURSE", str(root))
+    first, second = catalog.find(root, "01").in_all_backends
+    first.kernel.write_text("mine")
+    second.kernel.unlink()
+    second.kernel.mkdir()
+    progress.record(root, PASSED)
+    assert cli.main(["reset", "01"]) == 2
+    out, err = capsys.readouterr()
+    assert "begins anew in `grader status`, without the pass" in out
+    assert f"{second.kernel} is not a file." in err
+    assert not progress.read(root).standings["01_double"].passed
 
 
 # -- the list of commands
