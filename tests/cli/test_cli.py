@@ -39,6 +39,17 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().out == f"kernel-grader {__version__}\n"
 
 
+@pytest.mark.parametrize("arguments", [["--version"], ["list"]])
+def test_nothing_is_printed_where_standard_output_is_closed(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert cli.main(arguments) == 2
+    error, following = capsys.readouterr().err.splitlines()
+    assert error.startswith("error: Standard output is closed")
+    assert following.startswith("next: ")
+
+
 @pytest.fixture(autouse=True)
 def _in_the_small_course(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("GRADER_COURSE", str(SMALL))
