@@ -62,15 +62,9 @@ def find(root: Path, query: str) -> Exercise:
     closest names if no name matches, and with all that match if several do.
     """
     known = exercises(root)
-    named = (exercise for exercise in known if exercise.name == query)
-    if found := next(named, None) or _at(known, Path(query)):
+    named = next((exercise for exercise in known if exercise.name == query), None)
+    if found := named or _at(known, Path(query)) or meant(known, query):
         return found
-    meant = _numbered(known, query) or _with_part(known, query.lower())
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
-        several = " and ".join(exercise.name for exercise in meant)
-        raise UsageError(f"{query!r} means {several}.", "Name the one that you mean.")
     names = [exercise.name for exercise in known]
     near = (difflib.get_close_matches(query, names, n=2, cutoff=cutoff) for cutoff in (0.8, 0.4))
     close = next(filter(None, near), [])  # distant ones only where none is near
@@ -79,6 +73,19 @@ def find(root: Path, query: str) -> Exercise:
         f"There is no exercise named {query!r}.",
         f"Did you mean {' or '.join(close)}?" if close else "`grader list` shows them all.",
     )
+
+
+def meant(known: Sequence[Exercise], query: str) -> Exercise | None:
+    """Return the exercise with this name or number, or with this part of its name.
+
+    Raises UsageError with all that match if several do.
+    """
+    named = [exercise for exercise in known if exercise.name == query]
+    found = named or _numbered(known, query) or _with_part(known, query.lower())
+    if len(found) > 1:
+        several = " and ".join(exercise.name for exercise in found)
+        raise UsageError(f"{query!r} means {several}.", "Name the one that you mean.")
+    return found[0] if found else None
 
 
 def find_entry(root: Path, query: str) -> Exercise:
