@@ -94,7 +94,7 @@ def lint(
 
 
 def _in_utf8(path: Path) -> str:
-    """Return the path with an escape for each byte that is no UTF-8: JSON has none."""
+    # JSON has no form for a byte that is no UTF-8.
     return path.as_posix().encode("utf-8", "backslashreplace").decode("utf-8")
 
 

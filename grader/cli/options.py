@@ -161,7 +161,6 @@ def kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:
 
 @contextmanager
 def permitted(exercise: Exercise) -> Iterator[None]:
-    """Raise UsageError where the learner's file may not be read or written."""
     try:
         yield
     except PermissionError as error:

@@ -118,7 +118,7 @@ def _operations(exercise: Exercise, entry: str, case: str) -> int | None:
     try:
         spec = Exercise(exercise.folder, entry or None).spec
         known = Case.of_headline(case)
-    except (UsageError, ValueError, BrokenExercise):  # a result of another version, or a broken spec
+    except (UsageError, ValueError, BrokenExercise):  # of another version, or a broken one
         return None
     return spec.flops(known) if spec.flops else None
 

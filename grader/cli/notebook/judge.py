@@ -108,7 +108,6 @@ class Judge:
 
     @contextmanager
     def _folder(self, exercise: Exercise) -> Iterator[Path]:
-        """Yield the folder for the file to grade. Raises UsageError where it cannot be made."""
         if self._files is None:
             with tempfile.TemporaryDirectory(prefix="grader-") as temporary:
                 yield Path(temporary)
@@ -130,7 +129,7 @@ class Judge:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Have the checks of other notebooks wait, which would write the file that is graded here."""
+    # The checks of other notebooks wait: they would write the file that is graded here.
     with ExitStack() as held:
         with suppress(OSError):  # a file system without locks
             lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
