@@ -80,8 +80,17 @@ app.add_typer(board.leaderboard, name="leaderboard", rich_help_panel=menu.INSTRU
 
 def _show_version(requested: bool) -> None:
     if requested:
+        _require_output()
         say.show_text(f"kernel-grader {__version__}")
         raise typer.Exit
+
+
+def _require_output() -> None:
+    if sys.stdout is None:
+        raise UsageError(
+            "Standard output is closed: nobody would get the report.",
+            "Let it lead somewhere: `grader … > /dev/null` for the exit code alone.",
+        )
 
 
 @app.callback()
@@ -97,11 +106,7 @@ def grader(
     ] = False,
 ) -> None:
     """Learn to write memory-bound GPU kernels, and have them judged."""
-    if sys.stdout is None:
-        raise UsageError(
-            "Standard output is closed: nobody would get the report.",
-            "Let it lead somewhere: `grader … > /dev/null` for the exit code alone.",
-        )
+    _require_output()
     try:
         os.getcwd()
     except FileNotFoundError:

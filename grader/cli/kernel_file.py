@@ -22,24 +22,32 @@ def reset(name: options.OneName, backend: options.Language = None) -> None:
     named = options.folder_of(name)
     language = backend or named.backend
     exercises = options.written_in([named], language, False) if language else named.in_all_backends
-    from grader.course import backups, progress
-    from grader.reports import standing
+    from grader.course import backups
 
     changed = False
-    for exercise in exercises:
-        done = backups.reset(exercise, _maker(exercise))
-        changed |= done.written
-        say.show_text(f"{_shown(exercise)}: {'the stub again' if done.written else 'unchanged'}")
-        if done.backup is not None:
-            say.show_text(f"  your version is in {done.backup.relative_to(exercise.root)}")
-    if changed:
-        from grader.cli.standing import note, remembered
-
-        lost = standing.forgotten(progress.standing_of(remembered(named.root), named.name))
-        note(progress.begin_again(named.root, named.name))
-        if lost:
-            say.show_text(f"{named.name} begins anew in `grader status`, without {lost}")
+    try:
+        for exercise in exercises:
+            done = backups.reset(exercise, _maker(exercise))
+            changed |= done.written
+            ended = "the stub again" if done.written else "unchanged"
+            say.show_text(f"{_shown(exercise)}: {ended}")
+            if done.backup is not None:
+                say.show_text(f"  your version is in {done.backup.relative_to(exercise.root)}")
+    finally:  # also where a second file cannot be reset
+        if changed:
+            _begin_again(named)
     say.message(f"next: write the missing part, and type `grader check {named.name}`")
+
+
+def _begin_again(exercise: Exercise) -> None:
+    from grader.cli.standing import note, remembered
+    from grader.course import progress
+    from grader.reports import standing
+
+    lost = standing.forgotten(progress.standing_of(remembered(exercise.root), exercise.name))
+    note(progress.begin_again(exercise.root, exercise.name))
+    if lost:
+        say.show_text(f"{exercise.name} begins anew in `grader status`, without {lost}")
 
 
 def _maker(exercise: Exercise) -> stubs.StubMaker:
@@ -50,9 +58,10 @@ def _maker(exercise: Exercise) -> stubs.StubMaker:
 
 def _own_text(exercise: Exercise) -> str:
     kernel = exercise.kernel
-    if not kernel.is_file():
-        raise UsageError(f"{kernel} is not there.", stubs.recovery(exercise, kernel))
-    return kernel.read_text(encoding="utf-8", errors="replace")
+    with options.permitted(exercise):
+        if not kernel.is_file():
+            raise UsageError(f"{kernel} is not there.", stubs.recovery(exercise, kernel))
+        return kernel.read_text(encoding="utf-8", errors="replace")
 
 
 def _shown(exercise: Exercise) -> str:

@@ -92,7 +92,7 @@ def check(
     json: options.Json = False,
 ) -> None:
     """Grade kernels: whether they are right, and how fast they are."""
-    chosen = options.selected(names, every, catalog.find_entry)
+    chosen = options.selected_files(names, every)
     exercises = options.written_in(chosen, backend, every)
     if hardened and sanitize:
         raise UsageError(

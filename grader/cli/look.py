@@ -35,7 +35,7 @@ def bench(
     json: options.Json = False,
 ) -> None:
     """Compare a kernel with torch and the solution, over a range of sizes, on a GPU."""
-    (exercise,) = options.selected([name], False, catalog.find_entry)
+    (exercise,) = options.selected_files([name], False)
     _ = exercise.spec.timed  # a puzzle raises, before a missing GPU does
     if plot is not None:
         from grader.reports import plots
@@ -82,7 +82,7 @@ def lint(
     with suppress(UsageError):  # outside of a course there are no extensions to load
         use_extensions(catalog.find_root())
     contents = [(path, review.read(path)) for path in dict.fromkeys(files)]
-    reviews = [review.review(path.as_posix(), content) for path, content in contents]
+    reviews = [review.review(_in_utf8(path), content) for path, content in contents]
     if sarif:
         say.write_json(log.to_json(reviews, Path.cwd()).encode())
     elif json:
@@ -91,6 +91,11 @@ def lint(
     else:
         say.show(lint.report(reviews, say.width()))
     raise typer.Exit(int(strict and any(one.findings for one in reviews)))
+
+
+def _in_utf8(path: Path) -> str:
+    # JSON has no form for a byte that is no UTF-8.
+    return path.as_posix().encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def doctor(verbose: options.Verbose = False, json: options.Json = False) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +13,8 @@ import typer
 
 from grader.course import Exercise, catalog
 from grader.model import Spec, UsageError
+
+MOST_GIB = 1 << 20  # of --gpu-memory: far more than a GPU has
 
 
 class Device(StrEnum):
@@ -53,7 +56,12 @@ OnDevice = Annotated[
 ]
 GpuMemory = Annotated[
     float | None,
-    typer.Option(min=0.1, metavar="GIB", help="Time sizes that fit a GPU with this much memory."),
+    typer.Option(
+        min=0.1,
+        max=MOST_GIB,
+        metavar="GIB",
+        help="Time sizes that fit a GPU with this much memory.",
+    ),
 ]
 Decided = Annotated[
     Path | None,
@@ -80,15 +88,27 @@ def in_bytes(gibibytes: float | None) -> int | None:
     return None if gibibytes is None else int(gibibytes * 2**30)
 
 
-def selected(
-    names: Sequence[str] | None,
-    every: bool,
-    find: Callable[[Path, str], Exercise] = catalog.find,
-) -> list[Exercise]:
-    """Return the exercises that a command line names, each once. Raises UsageError.
+def selected(names: Sequence[str] | None, every: bool) -> list[Exercise]:
+    """Return the exercises that a command line names, each once. Raises UsageError."""
+    named = _named(names, every, catalog.find)
+    return list({exercise.name: exercise for exercise in named}.values())
 
-    With `catalog.find_entry`, a name may also be that of one entry of a file with several.
+
+def selected_files(names: Sequence[str] | None, every: bool) -> list[Exercise]:
+    """Return each file that a command line names once, or one entry of it. Raises UsageError.
+
+    An exercise has a file for each of its languages.
     """
+    return _each_file_once(_named(names, every, catalog.find_entry))
+
+
+def _each_file_once(exercises: Iterable[Exercise]) -> list[Exercise]:
+    return list({(one.name, one.backend): one for one in exercises}.values())
+
+
+def _named(
+    names: Sequence[str] | None, every: bool, find: Callable[[Path, str], Exercise]
+) -> list[Exercise]:
     if every and names:
         raise UsageError(
             "--all and names of exercises exclude each other.", "Give --all, or names."
@@ -101,7 +121,7 @@ def selected(
     chosen = catalog.exercises(root) if every else [find(root, name) for name in names or ()]
     if not chosen:
         raise UsageError(f"The course in {root} has no exercises.", "Add a folder with a spec.py.")
-    return list({exercise.name: exercise for exercise in chosen}.values())
+    return chosen
 
 
 def written_in(exercises: Sequence[Exercise], backend: str | None, every: bool) -> list[Exercise]:
@@ -120,7 +140,7 @@ def written_in(exercises: Sequence[Exercise], backend: str | None, every: bool) 
             if _backends(one)
             else "Leave out --backend.",
         )
-    return [one.written_in(backend) for one in allowing]
+    return _each_file_once(one.written_in(backend) for one in allowing)
 
 
 def _backends(exercise: Exercise) -> tuple[str, ...]:
@@ -137,3 +157,14 @@ def kernel_file(exercise: Exercise, given: Path | None, solution: bool) -> Path:
             "A learner's copy of a course has none: grade your own kernel.",
         )
     return exercise.solution
+
+
+@contextmanager
+def permitted(exercise: Exercise) -> Iterator[None]:
+    try:
+        yield
+    except PermissionError as error:
+        raise UsageError(
+            f"The kernel file {exercise.kernel} cannot be read or written: {error.strerror}.",
+            "Check its permissions, and those of its folder.",
+        ) from None

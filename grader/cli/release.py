@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -102,7 +103,7 @@ def init(
     )
     if not made.in_git:
         say.message("note: there is no git here, so nothing keeps the history of your kernels")
-    there = "" if out.resolve() == Path.cwd() else f"`cd {out}`, then "
+    there = "" if out.resolve() == Path.cwd() else f"`cd {shlex.quote(str(out))}`, then "
     say.show_text(f"next: {there}`grader`, which checks each save")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,7 @@ import typer
 
 from grader.cli import deliver, say
 from grader.course import Exercise, Standing, catalog, progress
-from grader.model import UsageError, cannot_write, save_file
+from grader.model import BrokenExercise, UsageError, cannot_write, save_file
 
 if TYPE_CHECKING:
     from grader.course import History
@@ -71,8 +72,8 @@ def _write_all(root: Path, folder: Path) -> None:
     if standings.notice:
         say.message(f"note: {standings.notice}")
     title = settings.read(root).title
-    rows = []
-    for exercise in catalog.exercises(root):
+    rows, exercises = [], catalog.exercises(root)
+    for exercise in exercises:
         history = _kept(root, exercise)
         if history.results:
             operations = partial(_operations, exercise)
@@ -81,6 +82,8 @@ def _write_all(root: Path, folder: Path) -> None:
         rows.append(_row(exercise, progress.standing_of(standings, exercise.name), history))
     save_file(folder / "index.html", pages.course_page(title, rows))
     say.message(f"{folder / 'index.html'}: written; open it in a web browser")
+    for exercise in exercises:
+        _ = exercise.any_spec  # a broken spec raises, after the page shows the others
 
 
 def _row(exercise: Exercise, standing: Standing, history: History) -> Row:
@@ -88,12 +91,16 @@ def _row(exercise: Exercise, standing: Standing, history: History) -> Row:
     from grader.model import Spec
     from grader.reports import Row
 
-    spec = exercise.any_spec
+    title, backend = "its spec.py is broken", ""
+    with suppress(BrokenExercise):
+        spec = exercise.any_spec
+        title = spec.title
+        backend = backends.title(spec.backend) if isinstance(spec, Spec) else ""
     return Row(
         name=exercise.name,
-        title=spec.title,
+        title=title,
         shelf=exercise.shelf,
-        backend=backends.title(spec.backend) if isinstance(spec, Spec) else "",
+        backend=backend,
         standing=standing,
         link=f"{exercise.name}.html" if history.results else None,
     )
@@ -111,7 +118,7 @@ def _operations(exercise: Exercise, entry: str, case: str) -> int | None:
     try:
         spec = Exercise(exercise.folder, entry or None).spec
         known = Case.of_headline(case)
-    except (UsageError, ValueError):  # a result of another version of the exercise
+    except (UsageError, ValueError, BrokenExercise):  # of another version, or a broken one
         return None
     return spec.flops(known) if spec.flops else None
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli import options, say
-from grader.cli.standing import remembered
+from grader.cli.standing import note, remembered
 from grader.course import Exercise, catalog
-from grader.course.progress import standing_of
+from grader.course import progress as standings
 from grader.model import BrokenExercise, UsageError, counted
 
 if TYPE_CHECKING:
@@ -212,11 +212,12 @@ def _from_folder(source: Path, name: str, file: str | None) -> tuple[Shown, Poli
     record = folder.read(source)
     policy = Policy.parse(record.policy)
     _require_begun(policy)
-    matches = [one for one in record.exercises if name in (one.name, one.name.split("_")[0])]
-    if len(matches) != 1:
-        names = ", ".join(one.name for one in record.exercises)
+    published = {one.name: one for one in record.exercises}
+    meant = catalog.meant([Exercise(source / one) for one in published], name)
+    if meant is None:
+        names = ", ".join(published)
         raise UsageError(f"{source} holds no solution named {name!r}.", f"It holds {names}.")
-    return folder.solution(source, matches[0], file), policy
+    return folder.solution(source, published[meant.name], file), policy
 
 
 def _require_begun(policy: Policy) -> None:
@@ -244,7 +245,7 @@ def _require_allowed(policy: Policy, name: str) -> None:
 
 def _require_passed(exercise: Exercise) -> None:
     """Exit with the check's own code if the learner's kernel has not passed and does not pass."""
-    if standing_of(remembered(exercise.root), exercise.name).passed:
+    if standings.standing_of(remembered(exercise.root), exercise.name).passed:
         return
     from grader.grading import Options, check
     from grader.model import Status, verdict
@@ -256,6 +257,7 @@ def _require_passed(exercise: Exercise) -> None:
     with say.progress() as progress:
         request = check.Request(exercise, exercise.kernel, Options(device="auto"))
         (result,) = check.run([request], progress)
+    note(standings.record(exercise.root, result))
     if result.status is Status.PASS:
         return
     ended = result.status.value.replace("_", " ")

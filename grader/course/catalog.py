@@ -10,6 +10,8 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from grader.course.exercise import Exercise
@@ -60,17 +62,9 @@ def find(root: Path, query: str) -> Exercise:
     closest names if no name matches, and with all that match if several do.
     """
     known = exercises(root)
-    for exercise in known:
-        if query == exercise.name:
-            return exercise
-        if found := _at(exercise, Path(query).resolve()):
-            return found
-    meant = _numbered(known, query) or _with_part(known, query.lower())
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
-        several = " and ".join(exercise.name for exercise in meant)
-        raise UsageError(f"{query!r} means {several}.", "Name the one that you mean.")
+    named = next((exercise for exercise in known if exercise.name == query), None)
+    if found := named or _at(known, Path(query)) or meant(known, query):
+        return found
     names = [exercise.name for exercise in known]
     near = (difflib.get_close_matches(query, names, n=2, cutoff=cutoff) for cutoff in (0.8, 0.4))
     close = next(filter(None, near), [])  # distant ones only where none is near
@@ -81,19 +75,32 @@ def find(root: Path, query: str) -> Exercise:
     )
 
 
+def meant(known: Sequence[Exercise], query: str) -> Exercise | None:
+    """Return the exercise with this name or number, or with this part of its name.
+
+    Raises UsageError with all that match if several do.
+    """
+    named = [exercise for exercise in known if exercise.name == query]
+    found = named or _numbered(known, query) or _with_part(known, query.lower())
+    if len(found) > 1:
+        several = " and ".join(exercise.name for exercise in found)
+        raise UsageError(f"{query!r} means {several}.", "Name the one that you mean.")
+    return found[0] if found else None
+
+
 def find_entry(root: Path, query: str) -> Exercise:
     """Return what `find` does, or for such as `13_rmsnorm:backward` that entry of the exercise.
 
     Raises UsageError as `find` does, and for an entry that the exercise does not have.
     """
-    name, colon, entry = query.partition(":")
-    exercise = find(root, name if colon else query)
-    if not colon:
-        return exercise
+    name, colon, entry = query.rpartition(":")
+    if not colon or os.sep in entry or os.path.exists(query):  # names of folders may have colons
+        return find(root, query)
+    exercise = find(root, name)
     spec = exercise.whole_spec
     if not spec.also and entry == spec.entry:
         return exercise
-    named = Exercise(exercise.folder, entry)
+    named = replace(exercise, entry=entry)
     _ = named.any_spec  # raises where there is no such entry
     return named
 
@@ -138,10 +145,15 @@ def _number(text: str) -> tuple[str, int] | None:
     return None if found is None else (found[1].lower(), int(found[2]))
 
 
-def _at(exercise: Exercise, path: Path) -> Exercise | None:
-    """Return the exercise if this is its folder, or as it is written in this file of it."""
-    if path == exercise.folder:
-        return exercise
-    if path.parent != exercise.folder:  # only then: it takes the spec to know the learner's files
-        return None
-    return next((one for one in exercise.in_all_backends if one.kernel == path), None)
+def _at(known: Iterable[Exercise], path: Path) -> Exercise | None:
+    """Return the exercise whose folder this is, or as it is written in this file of it."""
+    # A kernel file may itself be a link, even to the file of another exercise: its own place first.
+    places = (path.parent.resolve() / path.name, path.resolve())
+    for place, exercise in product(places, known):
+        if place == exercise.folder:
+            return exercise
+        # Only in its folder: it takes the spec to know the learner's files.
+        files = exercise.in_all_backends if place.parent == exercise.folder else []
+        if found := next((one for one in files if one.kernel == place), None):
+            return found
+    return None

@@ -283,7 +283,12 @@ def _parsed(path: Path) -> Progress:
     current, standings = record.get("current"), record.get("standings")
     if not isinstance(current, str | None) or not isinstance(standings, dict):
         raise ValueError(f"it is no {SCHEMA}")
-    return Progress(current, {name: _standing(one) for name, one in standings.items()})
+    progress = Progress(current, {name: _standing(one) for name, one in standings.items()})
+    try:
+        _text(progress).encode()
+    except UnicodeEncodeError:
+        raise ValueError("it holds half a character") from None  # nobody could write it again
+    return progress
 
 
 def _standing(entries: object) -> Standing:

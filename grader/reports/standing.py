@@ -139,10 +139,10 @@ def local(standing: Standing, passed: bool = False) -> str:
     """Return the time of the last check, or of the last pass, in this machine's time zone."""
     text = (standing.passed_at if passed else standing.checked_at) or ""
     try:
-        time: datetime = utc(text)
-    except ValueError:  # the file is the learner's, who may have written to it
+        time: datetime = utc(text).astimezone()
+    except (ValueError, OverflowError):  # the file is the learner's, who may have written to it
         return "–"
-    return time.astimezone().strftime("%Y-%m-%d %H:%M")
+    return time.strftime("%Y-%m-%d %H:%M")
 
 
 def _columns(exercise: Exercise, done: Progress) -> tuple[str, str, str]:

@@ -6,6 +6,7 @@ import ast
 import functools
 import json
 import keyword
+import os
 import pkgutil
 import re
 import subprocess
@@ -112,6 +113,14 @@ def test_a_file_that_python_cannot_parse_is_a_finding(
 def test_bytes_that_are_no_text_are_a_finding():
     (finding,) = review("kernel.py", b"x = '\xff'\n").findings
     assert finding.rule == "KG001"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("odd", ["\x0c", "\x0b", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_only_what_ends_a_line_for_python_ends_one(odd: str, newline: str):
+    lines = [f"# page{odd}one", "def copy(y, out):", "    out.copy_(y)", ""]
+    finding = found_in(newline.join(lines))[-1]
+    assert (finding.line, finding.column, finding.code) == (3, 5, "out.copy_(y)")
 
 
 def test_an_empty_file_holds_nothing_to_find():
@@ -414,6 +423,20 @@ def test_a_wrong_command_line_is_2(capsys: pytest.CaptureFixture[str], words: li
 
 def test_no_file_is_2(capsys: pytest.CaptureFixture[str]):
     assert run(capsys)[0] == 2
+
+
+def test_a_file_whose_name_is_no_text_hides_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    odd = tmp_path / os.fsdecode(b"k\xff.py")
+    odd.write_bytes(b"def copy(y, out):\n    out.copy_(y)\n")
+    code, out, _ = run(capsys, CLEAN, str(odd), "--json")
+    clean, dirty = (Review.model_validate_json(line) for line in out.splitlines())
+    assert (code, clean.path) == (0, Path(CLEAN).as_posix())
+    assert (Path(dirty.path).name, len(dirty.findings)) == (r"k\udcff.py", 2)
+    code, out, _ = run(capsys, CLEAN, str(odd), "--sarif")
+    assert (code, len(json.loads(out)["runs"][0]["artifacts"])) == (0, 2)
+    assert r"k\udcff.py" in run(capsys, str(odd))[1]
 
 
 def test_json_is_one_review_a_line(capsys: pytest.CaptureFixture[str]):

@@ -85,6 +85,11 @@ def test_the_command_says_what_to_type(course: Path, capsys: pytest.CaptureFixtu
     ]
 
 
+def test_what_to_type_holds_for_a_folder_of_any_name(course: Path, capsys):
+    assert cli.main(["init", "my course"]) == 0
+    assert "next: `cd 'my course'`, then `grader`" in capsys.readouterr().out
+
+
 def test_git_begins_unless_the_folder_is_in_a_repository(course: Path, capsys):
     cli.main(["init", "alone"])
     assert Path("alone/.git").is_dir()

@@ -17,7 +17,7 @@ from grader import cli
 from grader.classroom import documents
 from grader.classroom.publish import evidence, mistakes, models, records, sources
 from grader.classroom.publish.records import Solutions
-from grader.course import catalog
+from grader.course import catalog, progress
 from grader.course.exercise import Exercise
 from grader.course.settings import Policy
 from grader.grading import check
@@ -881,6 +881,21 @@ def test_a_folder_of_something_else(publish, tmp_path, capsys, content, said):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["01_double", "01", "1", "dou", "DOUBLE"])
+def test_a_solution_is_named_as_an_exercise_is(publish, tmp_path, capsys, name):
+    assert publish() == 0
+    assert show(tmp_path, name) == 0
+    assert "def double(" in capsys.readouterr().out
+
+
+def test_a_part_that_several_solutions_have_names_them(root, publish, tmp_path, capsys):
+    for shelf in ("exercises", "solutions"):
+        shutil.copytree(root / shelf / "01_double", root / shelf / "04_double_more")
+    assert publish() == 0
+    assert show(tmp_path, "dou") == 2
+    assert "'dou' means 01_double and 04_double_more." in capsys.readouterr().err
+
+
 def test_an_unknown_name_lists_what_there_is(publish, tmp_path, capsys):
     assert publish() == 0
     assert show(tmp_path, "09") == 2
@@ -901,9 +916,7 @@ def test_on_pass_asks_the_judge(root, publish, tmp_path, capsys, monkeypatch):
         return [passed.model_copy(update={"status": statuses.pop()})]
 
     monkeypatch.setattr(check, "run", run)
-    statuses = [Status.CANNOT_GRADE, Status.FAIL, Status.PASS]
-    assert show(tmp_path) == 0
-    assert "tl.store" in capsys.readouterr().out
+    statuses = [Status.PASS, Status.CANNOT_GRADE, Status.FAIL]
     for code, said in (
         (1, "Not yet: your kernel ended as 'fail'."),
         (3, "The check could not decide whether your kernel passes: it ended as 'cannot grade'."),
@@ -913,6 +926,13 @@ def test_on_pass_asks_the_judge(root, publish, tmp_path, capsys, monkeypatch):
         assert told.out == ""
         assert said in told.err
         assert "`grader check 01_double` shows the whole report" in told.err
+    standing = progress.read(root).standings["01_double"]
+    assert (standing.passed, bool(standing.checked_at)) == (False, True)
+    for _ in range(2):
+        assert show(tmp_path) == 0
+        assert "tl.store" in capsys.readouterr().out
+    assert progress.read(root).standings["01_double"].passed
+    assert len(asked) == 3, "a pass that is remembered is not asked for again"
     assert {request.kernel for request in asked} == {root / "exercises" / "01_double" / "kernel.py"}
 
 

@@ -39,6 +39,17 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().out == f"kernel-grader {__version__}\n"
 
 
+@pytest.mark.parametrize("arguments", [["--version"], ["list"]])
+def test_nothing_is_printed_where_standard_output_is_closed(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert cli.main(arguments) == 2
+    error, following = capsys.readouterr().err.splitlines()
+    assert error.startswith("error: Standard output is closed")
+    assert following.startswith("next: ")
+
+
 @pytest.fixture(autouse=True)
 def _in_the_small_course(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("GRADER_COURSE", str(SMALL))
@@ -151,6 +162,37 @@ def test_check_grades_what_is_named(arguments: list[str], names: list[str], aske
     assert [request.kernel for request in asked] == [r.exercise.kernel for r in asked]
 
 
+@pytest.mark.parametrize(
+    ("files", "language", "graded"),
+    [
+        (["kernel.py", "kernel_cuda.py"], [], ["kernel.py", "kernel_cuda.py"]),
+        (["kernel_cuda.py", "", "kernel.py"], [], ["kernel_cuda.py", "kernel.py"]),
+        (["kernel.py", "kernel_cuda.py"], ["--backend", "cuda"], ["kernel_cuda.py"]),
+    ],
+)
+def test_files_of_one_exercise_in_two_languages_are_each_graded_once(
+    files: list[str],
+    language: list[str],
+    graded: list[str],
+    asked: list[Request],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("GRADER_COURSE", str(COURSES / "levels"))
+    folder = COURSES / "levels" / "exercises" / "01_double"
+    assert cli.main(["check", *(str(folder / file) for file in files), *language]) == 0
+    assert [request.kernel.name for request in asked] == graded
+
+
+def test_a_command_for_whole_exercises_takes_each_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("GRADER_COURSE", str(COURSES / "levels"))
+    folder = COURSES / "levels" / "exercises" / "01_double"
+    files = [str(folder / "kernel.py"), str(folder / "kernel_cuda.py")]
+    assert cli.main(["stub", "--check", *files]) == 0
+    assert capsys.readouterr().out.startswith("2 stubs, ")
+
+
 def test_check_without_options_leaves_the_choice_to_the_judge(asked: list[Request]):
     cli.main(["check", "01"])
     (request,) = asked
@@ -205,6 +247,9 @@ def test_check_can_grade_the_solution(asked: list[Request]):
         (["check", "01", "--case", "5,bfloat16"], ["double(x, out) takes float32, float16"]),
         (["check", "01", "--kernel", "nowhere.py"], ["nowhere.py", "next:"]),
         (["check", "01", "--kernel", str(SMALL)], [str(SMALL), "next:"]),
+        (["check", "01", "--gpu-memory", "inf"], ["--gpu-memory", "less than or equal to"]),
+        (["check", "01", "--gpu-memory", "nan"], ["--gpu-memory"]),
+        (["bench", "01", "--gpu-memory", "1e300"], ["--gpu-memory", "less than or equal to"]),
         (["check", "01", "--seed", "-1"], ["--seed"]),
         (["check", "01", "--seed", "many"], ["--seed"]),
         (["check", "01", "--device", "tpu"], ["--device", "'auto', 'cpu'"]),

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import hashlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from reported import PASSED
 
 import grader
 from grader.cli.notebook import warm
+from grader.grading.answers import ResultAnswer
+from grader.grading.requests import Request
 from grader.model.errors import UsageError
 from grader.model.outcomes import Status
 from grader.model.results import Result
@@ -192,6 +200,48 @@ def test_outside_of_a_course_a_notebook_is_told_where_to_be(
         with pytest.raises(UsageError) as raised:
             call()
         assert "start the notebook there" in raised.value.next_step
+
+
+# -- checks at once
+
+
+class SlowJudge:
+    """It reads the file a moment after it was asked to grade it, as a judge that starts does."""
+
+    def ask(self, request: Request, hear: Callable[[ResultAnswer], None]) -> None:
+        time.sleep(0.1)
+        graded = PASSED.kernel.model_copy(update={"sha256": digest(request.kernel.read_bytes())})
+        hear(ResultAnswer(result=PASSED.model_copy(update={"kernel": graded})))
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_checks_of_one_exercise_at_once_grade_each_their_own_text(course: Path, tmp_path: Path):
+    """Two notebooks of one course write the same file."""
+
+    def graded(text: str) -> grader.Checked:
+        judge = grader.Judge(course=course, files=tmp_path / "kept", judge=SlowJudge())
+        return judge.check("p01_map", text)
+
+    texts = [f"# {number}\r\n{SOLUTION}" for number in range(4)]
+    with ThreadPoolExecutor(len(texts)) as threads:
+        results = list(threads.map(graded, texts))
+    assert [one.source for one in results] == texts
+    digests = [one.result.kernel.sha256 for one in results]
+    assert digests == [digest(text.encode()) for text in texts]
+
+
+def test_where_nothing_can_be_locked_a_check_goes_on(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    judge = grader.Judge(course=course, files=tmp_path / "kept", judge=SlowJudge())
+    assert judge.check("p01_map", SOLUTION).source == SOLUTION
 
 
 # -- the judge that stays

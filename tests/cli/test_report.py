@@ -42,6 +42,19 @@ def test_a_course_without_checks_has_a_page_too(course: Path):
     assert (pages(course) / "index.html").read_text(encoding="utf-8").count("not begun") > 3
 
 
+def test_one_broken_spec_hides_no_other_exercise(course: Path, capsys):
+    for name in ("01_double", "02_row_sum"):
+        progress.record(course, complete().model_copy(update={"exercise": name}))
+    (course / "exercises" / "01_double" / "spec.py").write_text("1 / 0")
+    assert cli.main(["report"]) == 4
+    made = {path.name for path in pages(course).iterdir()}
+    assert made == {"index.html", "01_double.html", "02_row_sum.html"}
+    index = (pages(course) / "index.html").read_text(encoding="utf-8")
+    assert "its spec.py is broken" in index
+    assert "02_row_sum" in index
+    assert "01_double is broken" in capsys.readouterr().err.splitlines()[-2]
+
+
 @pytest.mark.slow
 def test_results_may_come_from_files(course: Path, tmp_path: Path, capsys):
     """Those of a GPU machine, for example, where `grader check --json` wrote them."""

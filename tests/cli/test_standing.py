@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,16 @@ def said(capsys: pytest.CaptureFixture[str]):
         return " ".join(capsys.readouterr().out.split())
 
     return run
+
+
+@pytest.fixture
+def in_tokyo() -> Iterator[None]:
+    """The year 10,000 begins there while Python's last one goes on in UTC."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 # -- next and status
@@ -121,11 +134,14 @@ def test_one_broken_spec_hides_nothing_else(root: Path, said):
     assert "○ 02_row_sum 0/? – –" in said("status")
 
 
-def test_a_time_that_somebody_wrote_is_no_reason_to_fail(root: Path, said):
+@pytest.mark.parametrize("written", ["yesterday", "9999-12-31T23:59:59Z"])
+def test_a_time_that_somebody_wrote_is_no_reason_to_fail(
+    written: str, root: Path, said, in_tokyo: None
+):
     progress.record(root, PASSED)
     path = root / ".grader" / "progress.json"
-    time = progress.read(root).standings["01_double"].passed_at
-    path.write_text(path.read_text().replace(str(time), "yesterday"))
+    passed_at = progress.read(root).standings["01_double"].passed_at
+    path.write_text(path.read_text().replace(str(passed_at), written))
     assert "✔ 01_double 7/10 – –" in said("status")
 
 
@@ -182,6 +198,34 @@ def test_diff_shows_what_changed_since_the_stub(root: Path, said):
     assert cli.main(["diff", "01"]) == 2
 
 
+@pytest.mark.parametrize(
+    "command", [["diff"], ["stub"], ["stub", "--check"], ["reset"]], ids=" ".join
+)
+def test_a_kernel_file_without_permission_is_named(
+    command: list[str], root: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    """Root may read it all the same."""
+    kernel = root / "exercises" / "01_double" / "kernel.py"
+
+    def refuses(read: Callable[..., object]) -> Callable[..., object]:
+        def refusing(path: Path, *options: object, **more: object) -> object:
+            if path == kernel:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return read(path, *options, **more)
+
+        return refusing
+
+    monkeypatch.setattr(Path, "read_text", refuses(Path.read_text))
+    monkeypatch.setattr(Path, "read_bytes", refuses(Path.read_bytes))
+    assert cli.main([*command, "01"]) == 2
+    error, following = capsys.readouterr().err.splitlines()
+    assert error.startswith("error: ")
+    assert error.endswith("Permission denied.")
+    assert str(kernel) in error
+    assert following.startswith("next: ")
+    assert "ermissions" in following
+
+
 def test_reset_keeps_a_backup_and_forgets_the_pass(root: Path, said):
     progress.hint_shown(root, "01_double")
     progress.record(root, PASSED)
@@ -216,6 +260,23 @@ def test_reset_takes_the_files_of_all_languages_or_of_one(
     assert first.kernel.read_text() == "mine"
     assert first.file in said("reset", exercise.name)
     assert first.kernel.read_text() != "mine"
+
+
+def test_a_reset_that_stops_at_the_second_file_forgets_the_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    root = Path(shutil.copytree(COURSES / "levels", tmp_path / "levels"))
+    monkeypatch.setenv("GRADER_COURSE", str(root))
+    first, second = catalog.find(root, "01").in_all_backends
+    first.kernel.write_text("mine")
+    second.kernel.unlink()
+    second.kernel.mkdir()
+    progress.record(root, PASSED)
+    assert cli.main(["reset", "01"]) == 2
+    out, err = capsys.readouterr()
+    assert "begins anew in `grader status`, without the pass" in out
+    assert f"{second.kernel} is not a file." in err
+    assert not progress.read(root).standings["01_double"].passed
 
 
 # -- the list of commands

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,26 @@ def test_a_path_may_be_relative(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(SMALL / "exercises" / "02_row_sum")
     assert catalog.find(SMALL, "kernel.py").name == "02_row_sum"
     assert catalog.find(SMALL, ".").name == "02_row_sum"
+
+
+@pytest.mark.parametrize("target", ["{}/elsewhere.py", "{}/course/exercises/02_row_sum/kernel.py"])
+def test_a_kernel_file_that_is_a_link_is_found_by_its_own_path(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "elsewhere.py").touch()
+    course = Path(shutil.copytree(SMALL, tmp_path / "course"))
+    kernel = course / "exercises" / "01_double" / "kernel.py"
+    kernel.unlink()
+    kernel.symlink_to(target.format(tmp_path))
+    assert catalog.find(course, str(kernel)).name == "01_double"
+    monkeypatch.chdir(kernel.parent)
+    assert catalog.find(course, "kernel.py").name == "01_double"
+
+
+def test_a_link_to_a_kernel_file_finds_its_exercise(tmp_path: Path):
+    link = tmp_path / "short.py"
+    link.symlink_to(SMALL / "exercises" / "01_double" / "kernel.py")
+    assert catalog.find(SMALL, str(link)).name == "01_double"
 
 
 def test_where_one_name_is_near_distant_ones_are_not_told(snapshot: SnapshotAssertion):

@@ -57,6 +57,33 @@ def test_a_colon_names_an_entry(name: str, found: str, monkeypatch: pytest.Monke
     assert catalog.find_entry(ENTRIES, name).name == found
 
 
+@pytest.mark.parametrize("folder", ["plain", "a:b", "a:b/c:d"])
+@pytest.mark.parametrize("file", ["", "/", "/kernel.py"])
+@pytest.mark.parametrize("entry", ["", ":scale_backward"])
+def test_a_path_may_have_colons(folder: str, file: str, entry: str, tmp_path: Path):
+    root = Path(shutil.copytree(ENTRIES, tmp_path / folder))
+    query = f"{root}/exercises/01_scale{file}{entry}"
+    assert catalog.find_entry(root, query).name == f"01_scale{entry}"
+
+
+def test_a_path_with_a_colon_that_is_not_there_names_no_entry(tmp_path: Path):
+    root = Path(shutil.copytree(ENTRIES, tmp_path / "a:b"))
+    with pytest.raises(GraderError) as caught:
+        catalog.find_entry(root, f"{root}/exercises/01_scael")
+    assert caught.value.message == f"There is no exercise named '{root}/exercises/01_scael'."
+
+
+def test_an_entry_of_a_file_is_in_the_language_of_that_file(tmp_path: Path):
+    root = Path(shutil.copytree(ENTRIES, tmp_path / "course"))
+    spec, file = (root / "exercises" / "01_scale" / name for name in ("spec.py", "kernel_cuda.py"))
+    spec.write_text(
+        spec.read_text().replace('backend="triton",', 'backend="triton", also_in=("cuda",),')
+    )
+    file.touch()
+    entry = catalog.find_entry(root, f"{file}:scale_backward")
+    assert (entry.name, entry.kernel) == ("01_scale:scale_backward", file)
+
+
 def test_the_only_entry_of_a_file_may_be_named_too():
     assert catalog.find_entry(SMALL, "01_double:double") == catalog.find(SMALL, "01_double")
 

@@ -167,6 +167,8 @@ def test_git_ignores_the_folder(tmp_path: Path):
         b"[]",
         b'{"schema": "grader/progress/v2", "current": null, "standings": {}}',
         b'{"schema": "grader/progress/v1", "current": 5, "standings": {}}',
+        b'{"schema": "grader/progress/v1", "current": "\\ud800", "standings": {}}',
+        b'{"schema": "grader/progress/v1", "current": null, "standings": {"\\ud800": {}}}',
         b'{"schema": "grader/progress/v1", "current": null, "standings": []}',
         b'{"schema": "grader/progress/v1", "current": null, "standings": {"a": 1}}',
         b'{"schema": "grader/progress/v1", "current": null, "standings": {"a": {"points": "7"}}}',

@@ -83,7 +83,7 @@ def review(path: str, content: bytes) -> Review:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what Python finds odd is not a finding
             source = Source(ast.parse(text))
-        lines = text.splitlines()
+        lines = text.split("\n")  # as Python counts them; `splitlines` also ends one at a form feed
         found = [
             _finding(rule, match, source, lines) for rule in RULES for match in rule.find(source)
         ]

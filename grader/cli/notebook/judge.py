@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -17,6 +20,7 @@ from grader.model import Result, Step, Trace, UsageError, cannot_write, save_fil
 
 DEVICES = ("auto", "cpu", "cuda")
 FOLDER = "notebook"  # of graded cells, in the folder of the learner's state
+LOCK = ".lock"  # beside a graded file
 
 
 class Judge:
@@ -77,39 +81,61 @@ class Judge:
         self.close()
 
     def _graded(self, name: str, kernel: Kernel, picture: bool) -> Checked:
-        with tempfile.TemporaryDirectory(prefix="grader-") as temporary:
-            request = self._request(name, kernel, Path(temporary), picture)
+        exercise, source = self._exercise(name), source_of(kernel)
+        with self._folder(exercise) as folder:
+            request = self._request(exercise, folder, picture)
+            save_file(request.kernel, source)
             traces: list[Trace] = []
             (result,) = grading.run(
                 [request], lambda _: None, on_trace=traces.append, judge=self._judge
             )
-            source = request.kernel.read_text(encoding="utf-8")
-        following = progress.following_on(request.exercise, progress.read(self._root))
+        following = progress.following_on(exercise, progress.read(self._root))
         return Checked(
             result if self._files else _without_replay(result),
             source,
             traces[0] if traces else None,
             following.name if following else None,
-            _lesson_of(request.exercise),
+            _lesson_of(exercise),
         )
 
-    def _request(self, name: str, kernel: Kernel, temporary: Path, picture: bool) -> Request:
+    def _exercise(self, name: str) -> Exercise:
         if not isinstance(name, str) or not name:
             raise UsageError(
                 "No exercise is named.",
                 'Its name comes first: `%%kernel p01_map`, or grader.check("p01_map", kernel).',
             )
-        exercise = catalog.find_entry(self._root, name)
-        source = source_of(kernel)
-        folder = self._files / exercise.folder.name if self._files else temporary
-        path = folder / exercise.file  # messages name it as they would name the learner's own
+        return catalog.find_entry(self._root, name)
+
+    @contextmanager
+    def _folder(self, exercise: Exercise) -> Iterator[Path]:
+        if self._files is None:
+            with tempfile.TemporaryDirectory(prefix="grader-") as temporary:
+                yield Path(temporary)
+            return
+        folder = self._files / exercise.folder.name
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise cannot_write(path, error.strerror) from None
-        save_file(path, source)
+            raise cannot_write(folder / exercise.file, error.strerror) from None
+        with _locked(folder):
+            yield folder
+
+    def _request(self, exercise: Exercise, folder: Path, picture: bool) -> Request:
         seed = new_seed() if self._seed is None else self._seed
-        return Request(exercise, path, Options(seed=seed, device=self._device, picture=picture))
+        how = Options(seed=seed, device=self._device, picture=picture)
+        # Messages name the file as they would name the learner's own.
+        return Request(exercise, folder / exercise.file, how)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    # The checks of other notebooks wait: they would write the file that is graded here.
+    with ExitStack() as held:
+        with suppress(OSError):  # a file system without locks
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            held.callback(os.close, lock)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def course_around(start: Path | None = None) -> Path:
