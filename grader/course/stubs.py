@@ -61,6 +61,7 @@ def make_stub(source: str, name: str, path: str = "kernel.py") -> str:
 
     Messages call the file `path`.
     """
+    source = re.sub(r"\r\n?", "\n", source)  # as from a file: Python ends a line at each of them
     tree = _parse(source, path)
     marked = list(regions(source, path))
     if not marked:

@@ -595,6 +595,7 @@ def solutions(draw: st.DrawFn) -> str:
 @example("def f():\n    x = 1\f\n    # BEGIN SOLUTION\n    SECRET = 1\n    # END SOLUTION\n")
 @example("# BEGIN SOLUTION\r#\x08\n")  # Python reads it, and the tokenizer of 3.12 does not
 @example("\rº")
+@example('"""\r# BEGIN SOLUTION\r"""')  # Python counts three lines of it
 def test_any_source_is_a_stub_that_python_reads_or_an_error(source: str):
     try:
         stub = make_stub(source, "01_double")
