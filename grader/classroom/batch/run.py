@@ -26,6 +26,7 @@ from grader.model import CannotGrade, Result, Status, counted, result_json
 
 LOOK_S = 2.0  # between two looks at which workers are there
 PROBE_S = 120.0  # for a worker to describe itself; it imports the grader first
+MOST_PROBES = 2  # of a worker that does not answer: on a cluster the first import may take longer
 ARRIVAL_S = 300.0  # for a first worker: a batch system may have a queue
 NOBODY_S = 120.0  # without any worker, after which the run ends
 MOST_SHOWN = 12  # sentences on the page
@@ -103,6 +104,7 @@ class Batch:
         self._since: dict[str, float] = {}  # when each lane's job began
         self._names: dict[str, str] = {}
         self._seen: set[str] = set()
+        self._silent: Counter[str] = Counter()  # probes that a worker left without an answer
         self._cached = 0
         self._on_gpu = False
         self.models: tuple[str, ...] = ()  # of the GPUs that grade
@@ -248,12 +250,14 @@ class Batch:
         """Have new workers describe themselves, and return those that may grade."""
         names = [exercise.name for exercise in self.plan.exercises]
         new = {at: name for at, name in there.items() if at not in self._seen}
-        self._seen |= new.keys()
         self._names |= new
         asked = time.time()
         answers = self.crew.call(new, tasks.probe, str(self.root), names, limit_s=PROBE_S)
         now = (asked + time.time()) / 2 if len(answers) == 1 else time.time()
-        for at in (one for one in new if one not in answers):
+        self._silent.update(new.keys() - answers.keys())
+        given_up = [at for at in new if self._silent[at] == MOST_PROBES and at not in answers]
+        self._seen |= answers.keys() | set(given_up)
+        for at in given_up:
             said = "did not answer, and takes no part: read its log, and start it again"
             self._tell(f"The worker {new[at]} ({at}) {said}")
         lacks_gpu = self.device == "auto" and self.models == ("cpu",)

@@ -275,13 +275,28 @@ def test_a_worker_that_would_grade_differently_is_refused_by_name(batch, probe: 
     assert [cell.points for cell in cells(record).values()] == [5, 5]
 
 
-def test_a_worker_that_does_not_answer_is_asked_once_and_named(batch):
+def test_a_worker_that_does_not_answer_is_asked_twice_and_named(batch):
     """Each look asked it again, and waited for it each time."""
     crew = Made(lambda worker, job: answer(result()), silent={"a"})
-    record, said = batch({"ada": "a = 1\n", "bob": "b = 1\n"}, crew)
-    assert crew.asked == ["tcp://a", "tcp://b"]
-    assert [text for text in said if text.startswith("The worker a (tcp://a) did not answer")]
-    assert [cell.points for cell in cells(record).values()] == [5, 5]
+    record, said = batch({"ada": "a = 1\n", "bob": "b = 1\n", "eve": "e = 1\n"}, crew)
+    assert crew.asked == ["tcp://a", "tcp://b", "tcp://a"]
+    (named,) = [text for text in said if text.startswith("The worker a (tcp://a) did not answer")]
+    assert "read its log" in named
+    assert [cell.points for cell in cells(record).values()] == [5, 5, 5]
+
+
+def test_a_worker_whose_first_import_is_slow_takes_part(batch):
+    crew = Made(lambda worker, job: answer(result()), silent={"a"})
+    grade = crew.grade
+
+    def awake(worker: str, job: dict) -> str | None:
+        crew.silent.clear()
+        return grade(worker, job)
+
+    crew.grade = awake
+    _, said = batch({name: f"{name} = 1\n" for name in ("ada", "bob", "eve", "zoe")}, crew)
+    assert {worker for worker, _ in crew.began} == {"tcp://a", "tcp://b"}
+    assert not [text for text in said if "did not answer" in text]
 
 
 def later(crew: Made, name: str) -> Made:
