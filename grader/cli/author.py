@@ -47,7 +47,7 @@ def write_stubs(
     named = options.selected(names, every=not names)
     exercises = [one for exercise in named for one in exercise.in_all_backends]
     if check:
-        drifted = [one for one in exercises if _drifted(one)]
+        drifted = [one for one in exercises if stubs.drifted(one, _maker(one))]
         if drifted:
             files = ", ".join(f"{one.name}: {one.file}" for one in drifted)
             again = " ".join(dict.fromkeys(one.name for one in drifted))
@@ -71,11 +71,6 @@ def write_stubs(
             "\n       ".join(error.message for error in refused),
             "\n      ".join(error.next_step for error in refused),
         )
-
-
-def _drifted(exercise: Exercise) -> bool:
-    with options.permitted(exercise):
-        return stubs.drifted(exercise, _maker(exercise))
 
 
 def _maker(exercise: Exercise) -> stubs.StubMaker:

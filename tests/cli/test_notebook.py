@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -205,11 +204,14 @@ def test_outside_of_a_course_a_notebook_is_told_where_to_be(
 # -- checks at once
 
 
-class SlowJudge:
-    """It reads the file a moment after it was asked to grade it, as a judge that starts does."""
+class ReadingJudge:
+    """It grades no file, but says of what text it is; `before` is done first, in its folder."""
+
+    def __init__(self, before: Callable[[Path], None] = lambda folder: None) -> None:
+        self.before = before
 
     def ask(self, request: Request, hear: Callable[[ResultAnswer], None]) -> None:
-        time.sleep(0.1)
+        self.before(request.kernel.parent)
         graded = PASSED.kernel.model_copy(update={"sha256": digest(request.kernel.read_bytes())})
         hear(ResultAnswer(result=PASSED.model_copy(update={"kernel": graded})))
 
@@ -218,11 +220,18 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def cannot_begin(folder: Path) -> None:
+    """Try to begin another check of the exercise, as a second notebook does."""
+    with (folder / ".lock").open() as lock, pytest.raises(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def test_checks_of_one_exercise_at_once_grade_each_their_own_text(course: Path, tmp_path: Path):
     """Two notebooks of one course write the same file."""
 
     def graded(text: str) -> grader.Checked:
-        judge = grader.Judge(course=course, files=tmp_path / "kept", judge=SlowJudge())
+        asked = ReadingJudge(cannot_begin)
+        judge = grader.Judge(course=course, files=tmp_path / "kept", judge=asked)
         return judge.check("p01_map", text)
 
     texts = [f"# {number}\r\n{SOLUTION}" for number in range(4)]
@@ -240,7 +249,7 @@ def test_where_nothing_can_be_locked_a_check_goes_on(
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    judge = grader.Judge(course=course, files=tmp_path / "kept", judge=SlowJudge())
+    judge = grader.Judge(course=course, files=tmp_path / "kept", judge=ReadingJudge())
     assert judge.check("p01_map", SOLUTION).source == SOLUTION
 
 

@@ -218,7 +218,7 @@ def test_with_a_key_the_time_of_submission_is_the_signed_one(results: Path, time
 
 @pytest.mark.parametrize("time", [LATE, ""])
 def test_with_a_key_all_that_the_batch_writes_counts(results: Path, tmp_path: Path, time: str):
-    """Where nobody knows a time, an attempt has that of its grading, and the row has none."""
+    """If nobody knows when it was handed in, the attempt has the time of its grading."""
     exercises = [catalog.find(tmp_path / "course", name) for name in class_runs.EXERCISES[:2]]
     work = tmp_path / "work" / "exercises"
     (work / "02_row_sum" / "kernel.py").mkdir(parents=True)  # settled without a judge
