@@ -20,6 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from honest import installed, needs
+
 from grader.course import catalog
 from grader.course.exercise import Exercise
 from grader.grading import bench
@@ -33,6 +35,7 @@ from grader.speed import arena_bytes, survey
 
 ROOT = Path(__file__).parents[1]
 HONEST = ROOT / "tests" / "redteam" / "honest"
+OTHERS = ROOT / "bench" / "contenders"
 COLUMNS = (4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
 DTYPES = ("float32", "bfloat16")
 
@@ -72,9 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def entrants(exercise: Exercise) -> list[Contender]:
-    """List solutions, torch and, where the honest corpus has it, Liger-Kernel."""
-    liger = HONEST / exercise.name / "liger_kernel.py"
-    return contenders(exercise, exercise.solution, [liger] if liger.exists() else [])
+    """List solutions, torch and, where their packages are installed, Liger-Kernel and QuACK."""
+    found = (folder / exercise.name for folder in (HONEST, OTHERS))
+    named = [path for folder in found for path in sorted(folder.glob("*.py")) if needs(path)]
+    absent = [path for path in named if not installed(path)]
+    for path in absent:
+        print(f"  {path.stem} left out: its package is not installed", file=sys.stderr)
+    return contenders(exercise, exercise.solution, [one for one in named if one not in absent])
 
 
 def _rows(

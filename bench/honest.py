@@ -53,6 +53,15 @@ GPU_ONLY = re.compile(r"^# GPU only: \S", re.MULTILINE)
 NEEDS = re.compile(r"^# Needs: (\w+)$", re.MULTILINE)
 
 
+def needs(path: Path) -> list[str]:
+    """List the packages that a kernel file's lines `# Needs: PACKAGE` name."""
+    return NEEDS.findall(path.read_text(encoding="utf-8"))
+
+
+def installed(path: Path) -> bool:
+    return all(importlib.util.find_spec(name) is not None for name in needs(path))
+
+
 @dataclass(frozen=True)
 class Honest:
     """One kernel of the corpus."""
@@ -73,9 +82,7 @@ class Honest:
 
     def runs_on(self, device: str) -> bool:
         """Report whether it can run here: a line `# Needs: PACKAGE` names what it imports."""
-        packages = NEEDS.findall(self._text)
-        installed = all(importlib.util.find_spec(name) is not None for name in packages)
-        return installed and not (device == "cpu" and self.gpu_only)
+        return installed(self.path) and not (device == "cpu" and self.gpu_only)
 
     @property
     def _text(self) -> str:

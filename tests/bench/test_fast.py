@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -83,6 +84,40 @@ def test_what_more_short_rows_for_a_block_buy_is_what_was_measured():
         assert _row(f"{columns:,} {dtype}", shares) in lines
 
 
+def test_the_table_beside_quack_is_what_was_measured():
+    text = (ROOT / "solutions" / "04_online_softmax" / "fast.md").read_text(encoding="utf-8")
+    runs = [_record("beside_quack_h200"), _record("beside_quack_again_h200")]
+    below = text.partition("| columns | solution, fast | quack |")[2].partition("\n\n")[0]
+    sizes = [[(row["columns"], row["dtype"]) for row in run["rows"]] for run in runs]
+    assert sizes[0] == sizes[1]
+    assert all(row["right"] for run in runs for row in run["rows"])
+    rows = [
+        _row(f"{one['columns']:,} {one['dtype']}", [*_fast_and_quack(one), *_fast_and_quack(two)])
+        for one, two in zip(runs[0]["rows"], runs[1]["rows"], strict=True)
+    ]
+    means = [share for run in runs for share in run["geometric_means"].values()]
+    assert below.splitlines()[2:] == [*rows, _row("geometric mean", means)]
+
+
+def test_the_faster_shapes_on_an_h200_are_those_measured():
+    text = (ROOT / "solutions" / "04_online_softmax" / "fast.md").read_text(encoding="utf-8")
+    below = text.partition("| best of all shapes | blocks of a cluster |")[2].partition("\n\n")[0]
+    record = _record("fast_shapes_h200")
+    shown = []
+    for now in record["now"]:
+        size = (now["columns"], now["dtype"])
+        tried = [row for row in record["rows"] if (row["columns"], row["dtype"]) == size]
+        best = max(tried, key=lambda row: row["share"])
+        shape = [best[name] for name in ("cluster", "threads", "each", "resident")]
+        row = _row(f"{size[0]:,} {size[1]}", [now["now"], best["share"]])
+        shown.append(row + " " + " | ".join(map(str, shape)) + " |")
+    assert below.splitlines()[2:] == shown
+
+
+def _fast_and_quack(row: dict[str, Any]) -> tuple[float, float]:
+    return row["shares"]["solution, fast"], row["shares"]["quack"]
+
+
 def _record(name: str) -> dict[str, Any]:
     return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text())
 
@@ -91,13 +126,35 @@ def _row(title: str, shares: Sequence[float]) -> str:
     return f"| {title} | " + " | ".join(f"{share:.3f}" for share in shares) + " |"
 
 
-def test_the_mean_of_shares_leaves_out_what_failed():
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script, which no package makes importable, nor what lies beside it."""
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
     spec = importlib.util.spec_from_file_location("fast", ROOT / "bench" / "fast.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def test_the_mean_of_shares_leaves_out_what_failed(script: ModuleType):
     rows = [
         {"contender": "a", "share": 0.5},
         {"contender": "a", "share": 0.32},
         {"contender": "b", "share": None},
     ]
-    assert module._means(rows) == {"a": pytest.approx(0.4)}
+    assert script._means(rows) == {"a": pytest.approx(0.4)}
+
+
+def test_a_contender_whose_package_is_missing_is_left_out(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+):
+    exercise = script.catalog.find(ROOT, "06_cross_entropy")
+    folder = tmp_path / exercise.name
+    folder.mkdir()
+    (folder / "plain.py").write_text("# Needs: torch\n")
+    (folder / "rare.py").write_text("# Needs: no_such_package\n")
+    monkeypatch.setattr(script, "OTHERS", tmp_path)
+    names = [one.name for one in script.entrants(exercise)]
+    assert "plain" in names
+    assert "rare" not in names
+    assert "rare left out: its package is not installed" in capsys.readouterr().err
