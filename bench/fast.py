@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def entrants(exercise: Exercise) -> list[Contender]:
-    """List solutions, torch and, where their packages are installed, Liger-Kernel and QuACK."""
+    """List solutions, torch and the other kernels whose package is installed: Liger-Kernel's."""
     found = (folder / exercise.name for folder in (HONEST, OTHERS))
     named = [path for folder in found for path in sorted(folder.glob("*.py")) if needs(path)]
     absent = [path for path in named if not installed(path)]
