@@ -3,13 +3,13 @@
     out[i, j] = exp(x[i, j] - m[i]) / s[i]
     m[i] = max_j x[i, j]     s[i] = sum_j exp(x[i, j] - m[i])
 
-A row that fits the shared memory of one block belongs to a block, a longer one to a cluster of
-blocks. Each block copies its share of the row there, by bulk copies of the Tensor Memory
-Accelerator (TMA), and makes both passes over that copy. The blocks of a cluster exchange the
-maximum and the sum of each warp through distributed shared memory. fast.md says what each of this
-bought.
+Each thread fetches up to 128 bytes of a row into shared memory, by asynchronous copies. It keeps
+their exponentials in registers, relative to the maximum of its warp. A short row belongs to a warp
+or to a block, a long one to a cluster of blocks. All warps of a row exchange their maxima and sums
+once, through shared memory or, in a cluster, through distributed shared memory. fast.md says what
+each of this bought.
 
-Rows that a bulk copy cannot fetch, because they begin at an odd address or are too long, are
+Rows that these copies cannot fetch, because they begin at an odd address or are too long, are
 handled by a plain kernel, which reads them twice.
 """
 
@@ -26,21 +26,12 @@ SOURCE = r"""
 
 constexpr float LOG2_E = 1.44269504088896341f;
 constexpr unsigned ALL = 0xffffffffu;
-constexpr int PACKS = 4;        // of a chunk, that a thread handles
-constexpr int MOST_CHUNKS = 4;  // of a block's share of a row
 using Barrier = unsigned long long;
 
 __device__ float infinity() { return __int_as_float(0x7f800000); }
 
-// exp(x), by the one instruction that the hardware has for powers of 2.
+// exp(x), by the one instruction that the hardware has for powers of 2. Below 2**-126 it is 0.
 __device__ float exp_of(float x) {
-    float y;
-    asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x * LOG2_E));
-    return y;
-}
-
-// The same for a term of a sum of at least 1, beside which numbers below 2**-126 may become 0.
-__device__ float term_of(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * LOG2_E));
     return y;
@@ -57,35 +48,56 @@ struct Partial {
     float high, sum;
 };
 
-// The partial of both. Nothing was seen yet where the maximum is -inf: then no exp of a difference
-// of two infinities, which is NaN, may be taken.
+// What is subtracted from each x. Where nothing or only -inf was seen, that is 0: the difference of
+// two infinities is NaN.
+__device__ float base_of(float high) { return high == -infinity() ? 0.0f : high; }
+
 __device__ Partial merged(Partial a, Partial b) {
-    float high = fmaxf(a.high, b.high), base = high == -infinity() ? 0.0f : high;
-    return {high, a.sum * term_of(a.high - base) + b.sum * term_of(b.high - base)};
+    float high = fmaxf(a.high, b.high), base = base_of(high);
+    return {high, a.sum * exp_of(a.high - base) + b.sum * exp_of(b.high - base)};
+}
+
+// The bits of a float as an integer of the same order: those below 0 lie the other way round.
+__device__ int ordered(int bits) { return bits ^ (bits >> 31 & 0x7fffffff); }
+
+// The hardware has a maximum over a warp for integers, and none for floats.
+__device__ float max_over_warp(float x) {
+    return __int_as_float(ordered(__reduce_max_sync(ALL, ordered(__float_as_int(x)))));
+}
+
+__device__ float sum_over_warp(float x) {
+    for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(ALL, x, distance);
+    return x;
 }
 
 __device__ Partial merged_over_warp(Partial mine) {
-    for (int distance = 16; distance > 0; distance /= 2) {
-        float high = __shfl_xor_sync(ALL, mine.high, distance);
-        float sum = __shfl_xor_sync(ALL, mine.sum, distance);
-        mine = merged(mine, {high, sum});
-    }
-    return mine;
+    float high = max_over_warp(mine.high);
+    return {high, sum_over_warp(mine.sum * exp_of(mine.high - base_of(high)))};
 }
 
-template <typename T> __device__ Partial with(Partial seen, Pack<T> pack) {
-    float high = seen.high, sum = 0.0f;
-    for (T x : pack.of) high = fmaxf(high, float(x));
-    float base = high == -infinity() ? 0.0f : high;
-    for (T x : pack.of) sum += term_of(float(x) - base);
-    return {high, seen.sum * term_of(seen.high - base) + sum};
-}
-
-// PTX of a barrier in shared memory (mbarrier), of bulk copies and of clusters.
+// PTX of asynchronous copies, of a barrier in shared memory (mbarrier) and of clusters.
 __device__ unsigned at(const void* shared) { return __cvta_generic_to_shared(shared); }
 
+template <typename T> __device__ void fetch(Pack<T>* shared, const Pack<T>* global) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at(shared)), "l"(global)
+                 : "memory");
+}
+
+__device__ void wait_for_what_this_thread_fetched() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+// Make a barrier known to the cluster. The arrival is relaxed: by default it would wait for all
+// that this thread has on its way.
 __device__ void begin(Barrier* barrier) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at(barrier)));
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
+                     "fence.mbarrier_init.release.cluster;" ::"r"(at(barrier)) : "memory");
+    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+}
+
+__device__ void wait_until_all_have_begun() {
+    asm volatile("barrier.cluster.wait;" ::: "memory");
 }
 
 __device__ void expect(Barrier* barrier, unsigned bytes) {
@@ -93,17 +105,10 @@ __device__ void expect(Barrier* barrier, unsigned bytes) {
                  "r"(bytes) : "memory");
 }
 
-__device__ void wait(Barrier* barrier, unsigned parity) {
+__device__ void wait(Barrier* barrier) {
     asm volatile("{\n.reg .pred done;\n"
-                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-                 "@!done bra again;\n}" ::"r"(at(barrier)), "r"(parity) : "memory");
-}
-
-__device__ void copy(void* shared, const void* global, unsigned bytes, Barrier* barrier) {
-    expect(barrier, bytes);
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 " [%0], [%1], %2, [%3];" ::"r"(at(shared)), "l"(global), "r"(bytes),
-                 "r"(at(barrier)) : "memory");
+                 "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n"
+                 "@!done bra again;\n}" ::"r"(at(barrier)) : "memory");
 }
 
 __device__ unsigned in_block(const void* shared, unsigned rank) {
@@ -119,93 +124,82 @@ __device__ void send(Partial* shared, Barrier* barrier, unsigned rank, Partial p
                  "f"(partial.sum), "r"(in_block(barrier, rank)) : "memory");
 }
 
-__device__ void meet_in_cluster() {
-    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-}
+// A row belongs to THREADS threads in each of CLUSTER blocks, and ROWS rows to a block. Each thread
+// holds up to PACKS packs. Strides are in elements.
+template <typename T, int CLUSTER, int THREADS, int ROWS, int PACKS>
+__global__ void __launch_bounds__(THREADS * ROWS)
+softmax(const T* x, T* out, long long x_stride, long long out_stride, int columns, int rows) {
+    constexpr int SIZE = Pack<T>::SIZE, WARPS = THREADS / 32, PARTIALS = CLUSTER * WARPS;
+    extern __shared__ __align__(16) unsigned char memory[];  // this block's share of its rows
+    __shared__ Partial partials[ROWS][PARTIALS];
+    __shared__ Barrier met;
 
-// Strides are in elements. The first `many` clusters take EACH rows, those after them one row: so
-// the last ones to finish finish together.
-template <typename T, int CLUSTER, int THREADS, int EACH, int BLOCKS>
-__global__ void __launch_bounds__(THREADS, BLOCKS)
-softmax(const T* x, T* out, long long x_stride, long long out_stride, int columns, int many) {
-    constexpr int WARPS = THREADS / 32, PARTIALS = CLUSTER * WARPS;
-    constexpr int CHUNK = THREADS * PACKS;  // packs that are fetched at once
-    extern __shared__ __align__(128) unsigned char memory[];  // this block's share of a row
-    __shared__ Barrier filled[MOST_CHUNKS], met[2];
-    __shared__ Partial partials[2][PARTIALS];  // of two rows: blocks may be one row apart
+    int group = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
+    int warp = thread / 32, lane = thread % 32;
+    int rank = blockIdx.x % CLUSTER;
+    long long row = blockIdx.x / CLUSTER * ROWS + group;
 
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    int rank = blockIdx.x % CLUSTER, cluster = blockIdx.x / CLUSTER;
-    long long row = cluster < many ? cluster * EACH : many * (EACH - 1) + cluster;
-    int rows = cluster < many ? EACH : 1;
+    // This block's share of a row, in packs.
+    int packs = columns / SIZE, share = (packs + CLUSTER - 1) / CLUSTER;
+    int first = rank * share, count = row < rows ? min(share, packs - first) : 0;
+    const Pack<T>* from = reinterpret_cast<const Pack<T>*>(x + row * x_stride) + first;
+    Pack<T>* to = reinterpret_cast<Pack<T>*>(out + row * out_stride) + first;
+    Pack<T>* mine = reinterpret_cast<Pack<T>*>(memory) + group * share;
 
-    // This block's share of a row, in packs of 16 bytes.
-    int packs = columns / Pack<T>::SIZE, share = (packs + CLUSTER - 1) / CLUSTER;
-    int first = rank * share, count = min(share, packs - first);
-    const T* from = x + row * x_stride + first * Pack<T>::SIZE;
-    T* to = out + row * out_stride + first * Pack<T>::SIZE;
-
-    Pack<T>* mine = reinterpret_cast<Pack<T>*>(memory);
-    int chunks = (count + CHUNK - 1) / CHUNK;
-    auto fetch = [&](int chunk, int turn) {
-        int start = chunk * CHUNK, size = min(CHUNK, count - start);
-        copy(mine + start, from + turn * x_stride + start * Pack<T>::SIZE, 16 * size,
-             filled + chunk);
-    };
-
-    if (threadIdx.x == 0) {
-        for (int chunk = 0; chunk < chunks; chunk++) begin(filled + chunk);
-        begin(met), begin(met + 1);
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        for (int chunk = 0; chunk < chunks; chunk++) fetch(chunk, 0);
-    }
-    if (CLUSTER > 1) meet_in_cluster();
-    else __syncthreads();
-
-    for (int turn = 0; turn < rows; turn++) {
-        int pair = turn % 2;
-
-        // Pass 1: maximum and sum of this thread, of its warp, of the row.
-        Partial partial = {-infinity(), 0.0f};
-        for (int chunk = 0; chunk < chunks; chunk++) {
-            wait(filled + chunk, turn % 2);
+    if constexpr (CLUSTER > 1) begin(&met);
 #pragma unroll
-            for (int k = 0; k < PACKS; k++) {
-                int i = chunk * CHUNK + k * THREADS + threadIdx.x;
-                if (i < count) partial = with(partial, mine[i]);
-            }
+    for (int k = 0; k < PACKS; k++) {
+        int i = k * THREADS + thread;
+        if (i < count) fetch(mine + i, from + i);
+    }
+    wait_for_what_this_thread_fetched();
+
+    // Four maxima and four sums: each step of one waits for the step before.
+    float values[PACKS * SIZE];
+    float highs[4] = {-infinity(), -infinity(), -infinity(), -infinity()}, sums[4] = {};
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        int i = k * THREADS + thread;
+        Pack<T> pack;
+        if (i < count) pack = mine[i];
+#pragma unroll
+        for (int j = 0; j < SIZE; j++) {
+            float value = i < count ? float(pack.of[j]) : -infinity();
+            highs[j % 4] = fmaxf(highs[j % 4], value);
+            values[k * SIZE + j] = value;
         }
-        partial = merged_over_warp(partial);
-        if (CLUSTER > 1) {
-            if (lane < CLUSTER)
-                send(&partials[pair][rank * WARPS + warp], met + pair, lane, partial);
-            if (threadIdx.x == 0) expect(met + pair, PARTIALS * sizeof(Partial));
-            wait(met + pair, turn / 2 % 2);
-        } else {
-            if (lane == 0) partials[pair][warp] = partial;
-            __syncthreads();
-        }
+    }
+    float high = max_over_warp(fmaxf(fmaxf(highs[0], highs[1]), fmaxf(highs[2], highs[3])));
+    float base = base_of(high);
+#pragma unroll
+    for (int k = 0; k < PACKS * SIZE; k++) sums[k % 4] += values[k] = exp_of(values[k] - base);
+    Partial partial = {high, sum_over_warp((sums[0] + sums[1]) + (sums[2] + sums[3]))};
+
+    // One exchange between all warps of a row. No block leaves before all have sent to it.
+    if constexpr (CLUSTER > 1) {
+        wait_until_all_have_begun();
+        if (threadIdx.x == 0) expect(&met, ROWS * PARTIALS * sizeof(Partial));
+        if (lane < CLUSTER) send(&partials[group][rank * WARPS + warp], &met, lane, partial);
+        wait(&met);
+    } else if constexpr (PARTIALS > 1) {
+        if (lane == 0) partials[group][warp] = partial;
+        __syncthreads();
+    }
+    if constexpr (PARTIALS > 1) {
         partial = {-infinity(), 0.0f};
-        for (int i = lane; i < PARTIALS; i += 32) partial = merged(partial, partials[pair][i]);
+        for (int i = lane; i < PARTIALS; i += 32) partial = merged(partial, partials[group][i]);
         partial = merged_over_warp(partial);
-
-        // Pass 2: the answer, from the copy on the chip. Each chunk that everybody has read makes
-        // room for that of the next row.
-        float factor = 1.0f / partial.sum;
-        for (int chunk = 0; chunk < chunks; chunk++) {
-#pragma unroll
-            for (int k = 0; k < PACKS; k++) {
-                int i = chunk * CHUNK + k * THREADS + threadIdx.x;
-                if (i >= count) continue;
-                Pack<T> pack = mine[i];
-                for (T& each : pack.of) each = T(exp_of(float(each) - partial.high) * factor);
-                reinterpret_cast<Pack<T>*>(to + turn * out_stride)[i] = pack;
-            }
-            if (EACH > 1) __syncthreads();
-            if (threadIdx.x == 0 && turn + 1 < rows) fetch(chunk, turn + 1);
-        }
     }
-    if (CLUSTER > 1) meet_in_cluster();  // no block may leave while another still sends to it
+
+    float factor = exp_of(base - base_of(partial.high)) / partial.sum;
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        int i = k * THREADS + thread;
+        Pack<T> pack;
+#pragma unroll
+        for (int j = 0; j < SIZE; j++) pack.of[j] = T(values[k * SIZE + j] * factor);
+        if (i < count) to[i] = pack;
+    }
 }
 
 // One block for each row, of any length at any address; reads the row twice.
@@ -231,29 +225,32 @@ __global__ void softmax_of_any(const T* x, T* out, long long x_stride, long long
 
 NAMES = {torch.float32: "float", torch.float16: "__half", torch.bfloat16: "__nv_bfloat16"}
 SHARED = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-MOST_SHARED = 220 << 10  # bytes; 227 KiB on Hopper, some of which are partials and barriers
+MOST_SHARED = 128 << 10  # bytes: 512 threads hold 16 packs of 16 bytes each
 
 
 class Shape(NamedTuple):
     """The threads that work on a row, and the blocks that they form."""
 
     cluster: int  # blocks that share a row
-    threads: int  # of a block
-    each: int  # rows that a cluster takes, one after another
-    blocks: int  # that shall fit on a multiprocessor
+    threads: int  # that work on a row, of a block
+    rows: int  # of a block
+    packs: int  # of 16 bytes, that a thread holds
 
 
-# By the longest row that they take, in bytes: the fastest of those tried (fast.md). A block holds
-# up to 64 KiB of a row, so that three fit on a multiprocessor.
+# By the longest row that they take, in bytes. A thread holds eight packs of it, or fewer if the row
+# is short. In fast.md is how far the best of all shapes was ahead of these.
 SHAPES = {
-    4 << 10: Shape(cluster=1, threads=128, each=8, blocks=8),
-    8 << 10: Shape(cluster=1, threads=128, each=2, blocks=8),
-    32 << 10: Shape(cluster=1, threads=256, each=1, blocks=5),
-    64 << 10: Shape(cluster=1, threads=512, each=1, blocks=2),
-    128 << 10: Shape(cluster=2, threads=256, each=8, blocks=3),
-    256 << 10: Shape(cluster=4, threads=256, each=8, blocks=3),
-    512 << 10: Shape(cluster=8, threads=256, each=8, blocks=3),
-    1 << 20: Shape(cluster=8, threads=512, each=8, blocks=1),
+    1 << 10: Shape(cluster=1, threads=32, rows=4, packs=2),
+    2 << 10: Shape(cluster=1, threads=32, rows=4, packs=4),
+    4 << 10: Shape(cluster=1, threads=32, rows=4, packs=8),
+    8 << 10: Shape(cluster=1, threads=64, rows=2, packs=8),
+    16 << 10: Shape(cluster=1, threads=128, rows=1, packs=8),
+    32 << 10: Shape(cluster=1, threads=256, rows=1, packs=8),
+    64 << 10: Shape(cluster=4, threads=128, rows=1, packs=8),
+    128 << 10: Shape(cluster=4, threads=256, rows=1, packs=8),
+    256 << 10: Shape(cluster=8, threads=256, rows=1, packs=8),
+    512 << 10: Shape(cluster=8, threads=512, rows=1, packs=8),
+    1 << 20: Shape(cluster=8, threads=512, rows=1, packs=16),
 }
 PLAIN_THREADS = 512
 
@@ -275,7 +272,7 @@ def compiled(name, shared=0):
 
 @functools.cache
 def has_clusters():
-    """Report whether this GPU has clusters and bulk copies: Hopper was the first."""
+    """Report whether this GPU has clusters: Hopper was the first."""
     return Device().compute_capability.major >= 9
 
 
@@ -297,12 +294,11 @@ def softmax(x, out):
         launch(Device().default_stream, config, kernel, *arguments)
         return
     shape = fitting[0]
-    many = rows * 7 // 8 // shape.each if shape.each > 1 else 0
     kernel = compiled(f"softmax<{NAMES[x.dtype]}, {', '.join(map(str, shape))}>", MOST_SHARED)
     config = LaunchConfig(
-        grid=many + rows - many * shape.each,
+        grid=-(-rows // shape.rows),
         cluster=shape.cluster,
-        block=shape.threads,
-        shmem_size=16 * -(-row // 16 // shape.cluster),
+        block=shape.threads * shape.rows,
+        shmem_size=16 * -(-row // 16 // shape.cluster) * shape.rows,
     )
-    launch(Device().default_stream, config, kernel, *arguments, many)
+    launch(Device().default_stream, config, kernel, *arguments, rows)
