@@ -60,9 +60,15 @@ __device__ Partial merged(Partial a, Partial b) {
 // The bits of a float as an integer of the same order: those below 0 lie the other way round.
 __device__ int ordered(int bits) { return bits ^ (bits >> 31 & 0x7fffffff); }
 
-// The hardware has a maximum over a warp for integers, and none for floats.
+// Since Ampere the hardware has a maximum over a warp, for integers alone.
 __device__ float max_over_warp(float x) {
+#if __CUDA_ARCH__ >= 800
     return __int_as_float(ordered(__reduce_max_sync(ALL, ordered(__float_as_int(x)))));
+#else
+    for (int distance = 16; distance > 0; distance /= 2)
+        x = fmaxf(x, __shfl_xor_sync(ALL, x, distance));
+    return x;
+#endif
 }
 
 __device__ float sum_over_warp(float x) {
