@@ -3,14 +3,14 @@
     out[i, j] = exp(x[i, j] - m[i]) / s[i]
     m[i] = max_j x[i, j]     s[i] = sum_j exp(x[i, j] - m[i])
 
-Each thread fetches up to 128 bytes of a row into shared memory, by asynchronous copies. It keeps
-their exponentials in registers, relative to the maximum of its warp. A short row belongs to a warp
-or to a block, a long one to a cluster of blocks. All warps of a row exchange their maxima and sums
-once, through shared memory or, in a cluster, through distributed shared memory. fast.md says what
-each of this bought.
+Each thread fetches its part of a row into shared memory, by asynchronous copies. It keeps the
+exponentials of that part in registers, relative to the maximum of its warp. A short row belongs to
+a warp or to a block, a long one to a cluster of blocks. All warps of a row exchange their maxima
+and sums once, through shared memory or, in a cluster, through distributed shared memory. fast.md
+says what each of this bought.
 
-Rows that these copies cannot fetch, because they begin at an odd address or are too long, are
-handled by a plain kernel, which reads them twice.
+A plain kernel, which reads a row twice, takes the rows that are left: those of more than 1 MiB,
+those whose address or length is no multiple of 16 bytes, and all of them before Hopper.
 """
 
 import functools
@@ -30,7 +30,7 @@ using Barrier = unsigned long long;
 
 __device__ float infinity() { return __int_as_float(0x7f800000); }
 
-// exp(x), by the one instruction that the hardware has for powers of 2. Below 2**-126 it is 0.
+// exp(x) as 2**(x * log2(e)), for which there is an instruction. What is below 2**-126 becomes 0.
 __device__ float exp_of(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * LOG2_E));
@@ -44,7 +44,7 @@ template <typename T> struct alignas(16) Pack {
 };
 
 // A maximum, and the sum of exp(x - maximum) over the x that were seen.
-struct Partial {
+struct alignas(8) Partial {
     float high, sum;
 };
 
@@ -93,8 +93,8 @@ __device__ void wait_for_what_this_thread_fetched() {
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-// Make a barrier known to the cluster. The arrival is relaxed: by default it would wait for all
-// that this thread has on its way.
+// Make a barrier known to the cluster. The arrival is relaxed: by default a fence of the whole GPU
+// comes before it, and this thread's fetches wait for that.
 __device__ void begin(Barrier* barrier) {
     if (threadIdx.x == 0)
         asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
@@ -113,7 +113,7 @@ __device__ void expect(Barrier* barrier, unsigned bytes) {
 
 __device__ void wait(Barrier* barrier) {
     asm volatile("{\n.reg .pred done;\n"
-                 "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n"
+                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], 0;\n"
                  "@!done bra again;\n}" ::"r"(at(barrier)) : "memory");
 }
 
@@ -160,7 +160,7 @@ softmax(const T* x, T* out, long long x_stride, long long out_stride, int column
     }
     wait_for_what_this_thread_fetched();
 
-    // Four maxima and four sums: each step of one waits for the step before.
+    // Four maxima and four sums, for each operation on one of them waits for the one before.
     float values[PACKS * SIZE];
     float highs[4] = {-infinity(), -infinity(), -infinity(), -infinity()}, sums[4] = {};
 #pragma unroll
@@ -181,7 +181,8 @@ softmax(const T* x, T* out, long long x_stride, long long out_stride, int column
     for (int k = 0; k < PACKS * SIZE; k++) sums[k % 4] += values[k] = exp_of(values[k] - base);
     Partial partial = {high, sum_over_warp((sums[0] + sums[1]) + (sums[2] + sums[3]))};
 
-    // One exchange between all warps of a row. No block leaves before all have sent to it.
+    // One exchange between all warps of a row. Bytes may come before they are expected, for the
+    // barrier waits for thread 0, too. No block leaves before all have sent to it.
     if constexpr (CLUSTER > 1) {
         wait_until_all_have_begun();
         if (threadIdx.x == 0) expect(&met, ROWS * PARTIALS * sizeof(Partial));
@@ -197,7 +198,8 @@ softmax(const T* x, T* out, long long x_stride, long long out_stride, int column
         partial = merged_over_warp(partial);
     }
 
-    float factor = exp_of(base - base_of(partial.high)) / partial.sum;
+    // Where a warp saw only -inf, base is 0, and its distance from the maximum could overflow.
+    float factor = exp_of(high - base_of(partial.high)) / partial.sum;
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
         int i = k * THREADS + thread;
@@ -231,7 +233,6 @@ __global__ void softmax_of_any(const T* x, T* out, long long x_stride, long long
 
 NAMES = {torch.float32: "float", torch.float16: "__half", torch.bfloat16: "__nv_bfloat16"}
 SHARED = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-MOST_SHARED = 128 << 10  # bytes: 512 threads hold 16 packs of 16 bytes each
 
 
 class Shape(NamedTuple):
@@ -243,8 +244,8 @@ class Shape(NamedTuple):
     packs: int  # of 16 bytes, that a thread holds
 
 
-# By the longest row that they take, in bytes. A thread holds eight packs of it, or fewer if the row
-# is short. In fast.md is how far the best of all shapes was ahead of these.
+# By the longest row that they take, in bytes. A thread holds eight packs, but fewer of the shortest
+# rows and more of the longest. fast.md compares these shapes with the fastest that were found.
 SHAPES = {
     1 << 10: Shape(cluster=1, threads=32, rows=4, packs=2),
     2 << 10: Shape(cluster=1, threads=32, rows=4, packs=4),
@@ -300,9 +301,10 @@ def softmax(x, out):
         launch(Device().default_stream, config, kernel, *arguments)
         return
     shape = fitting[0]
-    kernel = compiled(f"softmax<{NAMES[x.dtype]}, {', '.join(map(str, shape))}>", MOST_SHARED)
+    name = f"softmax<{NAMES[x.dtype]}, {', '.join(map(str, shape))}>"
+    kernel = compiled(name, 16 * shape.packs * shape.threads * shape.rows)
     config = LaunchConfig(
-        grid=-(-rows // shape.rows),
+        grid=-(-rows // shape.rows),  # of clusters
         cluster=shape.cluster,
         block=shape.threads * shape.rows,
         shmem_size=16 * -(-row // 16 // shape.cluster) * shape.rows,
