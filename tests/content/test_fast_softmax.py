@@ -1,0 +1,57 @@
+"""The fast softmax of 04 on a GPU, with rows and values that no case of the exercise has."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[2]
+# A row of each shape in SHAPES of fast.py, short of its longest, and one that no shape takes.
+COLUMNS = (
+    120,
+    248,
+    504,
+    1_016,
+    2_040,
+    4_088,
+    7_992,
+    16_376,
+    32_760,
+    65_528,
+    131_064,
+    262_136,
+    262_152,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.gpu]
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    return importlib.import_module("beside_quack")
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+def test_rows_with_infinities_and_nan(bench: ModuleType, columns: int, dtype: torch.dtype):
+    """Five rows fill no block of four; a warp that sees only -inf must not divide by nothing."""
+    x = torch.randn(5, columns, device="cuda")
+    x[0] -= 1_000
+    x[0, : columns // 2] = -torch.inf
+    x[1, 1:] = -torch.inf
+    x[2] = -torch.inf
+    x[3, -1] = torch.nan
+    x = x.to(dtype)
+    out = torch.full((5, columns + 8), -7.0, device="cuda", dtype=dtype)
+    bench.fast_softmax()(x, out[:, :columns])
+    expected = torch.softmax(x.double(), -1)
+    rtol = 1e-5 if dtype == torch.float32 else 1e-2
+    torch.testing.assert_close(
+        out[:, :columns].double(), expected, rtol=rtol, atol=1e-30, equal_nan=True
+    )
+    assert (out[:, columns:] == -7).all()
