@@ -14,7 +14,6 @@ import argparse
 import importlib.metadata
 import importlib.util
 import json
-import math
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kernels = {"solution, fast": fast_softmax(), "quack": _softmax_fwd}
     with gpu_lock.exclusive_gpu():
         rows = [_measured(kernels, columns, dtype) for dtype in DTYPES for columns in COLUMNS]
-    means = {name: _mean([row["shares"][name] for row in rows]) for name in kernels}
+    shares = {name: [row["shares"][name] for row in rows] for name in kernels}
+    means = {name: statistics.geometric_mean(each) for name, each in shares.items()}
     record = {
         "benchmark": "beside_quack",
         "environment": environment("cuda").model_dump()
@@ -115,10 +115,6 @@ def _seconds(call: Callable[[], object]) -> float:
     ended.record()
     ended.synchronize()
     return began.elapsed_time(ended) / 1e3
-
-
-def _mean(shares: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, shares)) / len(shares))
 
 
 if __name__ == "__main__":

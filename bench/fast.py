@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import statistics
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -124,7 +125,7 @@ def _means(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
     for row in rows:
         if row["share"] is not None:
             shares.setdefault(row["contender"], []).append(row["share"])
-    return {name: math.exp(sum(map(math.log, each)) / len(each)) for name, each in shares.items()}
+    return {name: statistics.geometric_mean(each) for name, each in shares.items()}
 
 
 def _print(rows: Sequence[dict[str, Any]], means: dict[str, float]) -> None:

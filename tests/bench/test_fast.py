@@ -22,7 +22,7 @@ HEADING = re.compile(r"([\d,]+) (float32|bfloat16)")
 def test_what_each_change_bought_is_what_was_measured(exercise: str):
     text = (ROOT / "solutions" / exercise / "fast.md").read_text(encoding="utf-8")
     heading = next(line for line in text.splitlines() if line.startswith("| try |"))
-    columns = [(int(c.replace(",", "")), dtype) for c, dtype in HEADING.findall(heading)]
+    columns = _sizes_in(heading)
     measured = {
         (row["try"], row["what"], row["columns"], row["dtype"]): f"{row['share']:.3f}"
         for row in RECORD["rows"]
@@ -63,9 +63,7 @@ def test_the_table_of_contenders_is_what_was_measured(exercise: str, gpu: str):
 
 
 def test_the_table_beside_quack_is_what_was_measured():
-    text = (ROOT / "solutions" / "04_online_softmax" / "fast.md").read_text(encoding="utf-8")
     runs = [_record("beside_quack_h200"), _record("beside_quack_again_h200")]
-    below = text.partition("| columns | solution, fast | quack |")[2].partition("\n\n")[0]
     sizes = [[(row["columns"], row["dtype"]) for row in run["rows"]] for run in runs]
     assert sizes[0] == sizes[1]
     assert all(row["right"] for run in runs for row in run["rows"])
@@ -74,23 +72,23 @@ def test_the_table_beside_quack_is_what_was_measured():
         for one, two in zip(runs[0]["rows"], runs[1]["rows"], strict=True)
     ]
     means = [share for run in runs for share in run["geometric_means"].values()]
-    assert below.splitlines()[2:] == [*rows, _row("geometric mean", means)]
+    shown = _rows_below("| columns | solution, fast | quack |")
+    assert shown == [*rows, _row("geometric mean", means)]
 
 
 def test_what_a_relaxed_arrival_buys_is_what_was_measured():
-    shapes = _by_shape()
-    rows = _rows_below("| columns | blocks | threads | arrival by default | relaxed arrival |")
-    sizes = [tuple(HEADING.findall(row)[0]) for row in rows]
-    for row, (columns, dtype) in zip(rows, sizes, strict=True):
+    shown = _rows_below("| columns | blocks | threads | arrival by default | relaxed arrival |")
+    expected = []
+    for columns, dtype in _sizes_in("\n".join(shown)):
         both = {
-            shape: [arrivals[one]["best"] for one in ("release", "relaxed")]
-            for (*size, shape), arrivals in shapes.items()
-            if size == [int(columns.replace(",", "")), dtype] and len(arrivals) == 2
+            shape: [share["release"], share["relaxed"]]
+            for shape, share in _tried(columns, dtype).items()
+            if len(share) == 2
         }
-        shape = max(both, key=lambda one: both[one][0])
-        shares = " | ".join(f"{share:.3f}" for share in both[shape])
-        assert row == f"| {columns} {dtype} | {shape[0]} | {shape[1]} | {shares} |"
-    assert len(rows) == 7
+        cluster, threads, *_ = shape = max(both, key=lambda one: both[one][0])
+        expected.append(_row(f"{columns:,} {dtype} | {cluster} | {threads}", both[shape]))
+    assert shown == expected
+    assert len(shown) == 7
 
 
 def test_what_more_rows_for_a_cluster_cost_is_what_was_measured():
@@ -98,40 +96,38 @@ def test_what_more_rows_for_a_cluster_cost_is_what_was_measured():
         (row["columns"], row["dtype"], row["fetch"], row["each"]): row["share"]
         for row in _record("fast_fetch_h200")["rows"]
     }
-    rows = _rows_below("| columns | each thread, one row |")
-    for row in rows:
-        [(columns, dtype)] = HEADING.findall(row)
-        size = (int(columns.replace(",", "")), dtype)
-        ways = [(fetch, each) for fetch in ("async", "bulk") for each in (1, 4, 8)]
-        assert row == _row(f"{columns} {dtype}", [share[*size, *way] for way in ways])
-    assert len(rows) == 7
+    shown = _rows_below("| columns | each thread, one row |")
+    ways = [(fetch, each) for fetch in ("async", "bulk") for each in (1, 4, 8)]
+    assert shown == [
+        _row(f"{columns:,} {dtype}", [share[columns, dtype, *way] for way in ways])
+        for columns, dtype in _sizes_in("\n".join(shown))
+    ]
+    assert len(shown) == 7
 
 
 def test_the_faster_shapes_are_those_measured():
-    sizes = [
-        (now["columns"], now["dtype"])
-        for now in _record("fast_shapes_h200")["now"]
-        if 4_096 <= now["columns"] <= 131_072
-    ]
-    shown = []
-    for size in sizes:
+    shown = _rows_below("| columns | this file's shape | best of all shapes |")
+    expected = []
+    for columns, dtype in _sizes_in("\n".join(shown)):
         tried = {
-            shape: arrivals["relaxed"]["best"]
-            for (*one, shape), arrivals in _by_shape().items()
-            if tuple(one) == size and "relaxed" in arrivals
+            shape: share["relaxed"]
+            for shape, share in _tried(columns, dtype).items()
+            if "relaxed" in share
         }
         best = max(tried, key=lambda shape: tried[shape])
-        row = _row(f"{size[0]:,} {size[1]}", [tried[_shape_of_the_file(*size)], tried[best]])
-        shown.append(row + " " + " | ".join(map(str, best)) + " |")
-    assert _rows_below("| columns | this file's shape | best of all shapes |") == shown
+        row = _row(f"{columns:,} {dtype}", [tried[_shape_of_the_file(columns, dtype)], tried[best]])
+        expected.append(row + " " + " | ".join(map(str, best)) + " |")
+    assert shown == expected
+    assert len(shown) == 12
 
 
-def _by_shape() -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Return the shapes tried by columns, dtype and shape, and then by their arrival."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+def _tried(columns: int, dtype: str) -> dict[tuple[int, ...], dict[str, float]]:
+    """Return the shares of one size by shape, and then by the arrival at the cluster's barrier."""
+    found: dict[tuple[int, ...], dict[str, float]] = {}
     for row in _record("fast_shapes_h200")["rows"]:
-        shape = tuple(row[name] for name in ("cluster", "threads", "rows", "packs"))
-        found.setdefault((row["columns"], row["dtype"], shape), {})[row["arrival"]] = row
+        if (row["columns"], row["dtype"]) == (columns, dtype):
+            shape = tuple(row[name] for name in ("cluster", "threads", "rows", "packs"))
+            found.setdefault(shape, {})[row["arrival"]] = row["best"]
     return found
 
 
@@ -152,6 +148,10 @@ def _rows_below(heading: str) -> list[str]:
     """Return the rows of the table in fast.md of 04 that begins so."""
     text = (ROOT / "solutions" / "04_online_softmax" / "fast.md").read_text(encoding="utf-8")
     return text.partition(f"\n{heading}")[2].partition("\n\n")[0].splitlines()[2:]
+
+
+def _sizes_in(text: str) -> list[tuple[int, str]]:
+    return [(int(columns.replace(",", "")), dtype) for columns, dtype in HEADING.findall(text)]
 
 
 def _fast_and_quack(row: dict[str, Any]) -> tuple[float, float]:

@@ -10,10 +10,9 @@ import json
 import statistics
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from grader.classroom.batch import lanes, tasks, units
 from grader.classroom.batch.answers import Answer, may_change
@@ -22,12 +21,10 @@ from grader.classroom.batch.schedule import Job, Part, Schedule
 from grader.classroom.batch.state import Counts, RunState
 from grader.classroom.batch.store import Store
 from grader.classroom.batch.units import Unit, Versions
+from grader.classroom.batch.workers import Crew, Ended, Newcomers
 from grader.model import CannotGrade, Result, Status, counted, result_json
 
 LOOK_S = 2.0  # between two looks at which workers are there
-PROBE_S = 120.0  # for a worker to describe itself; it imports the grader first
-MOST_PROBES = 2  # of a worker that does not answer: on a cluster the first import may take longer
-ARRIVAL_S = 300.0  # for a first worker: a batch system may have a queue
 NOBODY_S = 120.0  # without any worker, after which the run ends
 MOST_SHOWN = 12  # sentences on the page
 MOST_SAID = 3  # times that one reason is said; the logs have all
@@ -37,29 +34,6 @@ _PARTS = {
     Part.SECOND: "measuring",
 }
 LONGEST_JOB_S = 3600.0  # of one part; a judge's own limits are far shorter
-
-
-class Crew(Protocol):
-    """Workers by their addresses, as `crew.Crew`."""
-
-    def workers(self) -> dict[str, str]: ...
-    def call(
-        self, workers: Iterable[str], work: Callable[..., str], *arguments: object, limit_s: float
-    ) -> dict[str, str]: ...
-    def begin(self, worker: str, work: Callable[..., str], *arguments: object) -> None: ...
-    def forget(self, worker: str) -> None: ...
-    def ended(self, limit_s: float) -> Sequence[Ended]: ...
-
-
-class Ended(Protocol):
-    """The end of a worker's job, as `crew.Ended`."""
-
-    @property
-    def worker(self) -> str: ...
-    @property
-    def text(self) -> str | None: ...
-    @property
-    def fault(self) -> str: ...
 
 
 @dataclass
@@ -102,9 +76,10 @@ class Batch:
         self._students = students_of(self.plan)
         self._work: dict[str, _Work] = {}
         self._since: dict[str, float] = {}  # when each lane's job began
-        self._names: dict[str, str] = {}
-        self._seen: set[str] = set()
-        self._silent: Counter[str] = Counter()  # probes that a worker left without an answer
+        names = [exercise.name for exercise in self.plan.exercises]
+        self._newcomers = Newcomers(
+            self.crew, self.root, names, self.versions, self.rules, self._tell
+        )
         self._cached = 0
         self._on_gpu = False
         self.models: tuple[str, ...] = ()  # of the GPUs that grade
@@ -121,7 +96,7 @@ class Batch:
 
         What was found until then is in `found`, and on the disk.
         """
-        probes = self._first_probes()
+        probes = self._newcomers.first(LOOK_S)
         self._on_gpu = self._uses_gpu(probes)
         self._add_models(probes)
         self._take_from_store()
@@ -199,7 +174,7 @@ class Batch:
             done=done,
             given_up=len(schedule.given_up),
             running={
-                self._names.get(name, name): self._title(job)
+                self._newcomers.name(name): self._title(job)
                 for name, job in schedule.working.items()
             },
             workers=lanes.described(list(schedule.lanes.values())),
@@ -232,43 +207,6 @@ class Batch:
         return f"{name}, measuring" if job.part is Part.SECOND else name
 
     # -- workers
-
-    def _first_probes(self) -> list[lanes.Probe]:
-        deadline = time.monotonic() + ARRIVAL_S
-        while True:
-            there = self.crew.workers()
-            if there and (probes := self._probed(there)):
-                return probes
-            if time.monotonic() > deadline:
-                raise CannotGrade(
-                    f"No worker that may grade came within {ARRIVAL_S / 60:.0f} min.",
-                    "Read the refusals above and the cluster's queue, and run the command again.",
-                )
-            self.crew.ended(LOOK_S)
-
-    def _probed(self, there: Mapping[str, str]) -> list[lanes.Probe]:
-        """Have new workers describe themselves, and return those that may grade."""
-        names = [exercise.name for exercise in self.plan.exercises]
-        new = {at: name for at, name in there.items() if at not in self._seen}
-        self._names |= new
-        asked = time.time()
-        answers = self.crew.call(new, tasks.probe, str(self.root), names, limit_s=PROBE_S)
-        now = (asked + time.time()) / 2 if len(answers) == 1 else time.time()
-        self._silent.update(new.keys() - answers.keys())
-        given_up = [at for at in new if self._silent[at] == MOST_PROBES and at not in answers]
-        self._seen |= answers.keys() | set(given_up)
-        for at in given_up:
-            said = "did not answer, and takes no part: read its log, and start it again"
-            self._tell(f"The worker {new[at]} ({at}) {said}")
-        lacks_gpu = self.device == "auto" and self.models == ("cpu",)
-        probes = []
-        for at, text in answers.items():
-            probe = lanes.parse(at, text, now)
-            if refused := lanes.refusal(probe, self.versions, self.rules, lacks_gpu):
-                self._tell(refused.replace(at, f"{new[at]} ({at})"))
-            else:
-                probes.append(probe)
-        return probes
 
     def _uses_gpu(self, probes: Sequence[lanes.Probe]) -> bool:
         there = any(probe.cards for probe in probes)
@@ -308,12 +246,13 @@ class Batch:
     def _look(self) -> None:
         there = self.crew.workers()
         for name in set(self._schedule.lanes) - there.keys():
-            self._vanish(name, f"the worker {self._names.get(name, name)} is gone")
+            self._vanish(name, f"the worker {self._newcomers.name(name)} is gone")
         late = time.monotonic() - LONGEST_JOB_S
         for name in [n for n, since in self._since.items() if since < late]:
-            self._vanish(name, f"the worker {self._names.get(name, name)} did not end a job")
-        if any(at not in self._seen for at in there):
-            self._join(self._probed(there))
+            self._vanish(name, f"the worker {self._newcomers.name(name)} did not end a job")
+        if self._newcomers.are_among(there):
+            lacks_gpu = self.device == "auto" and self.models == ("cpu",)
+            self._join(self._newcomers.probed(there, lacks_gpu))
 
     def _vanish(self, name: str, why: str) -> None:
         self._tell(why)
@@ -374,7 +313,7 @@ class Batch:
             self._fault(job, why_of(answer.result), again=may_change(answer.result))
 
     def _fault(self, job: Job, why: str, again: bool = True) -> None:
-        where = self._names.get(job.lane.name, job.lane.name)
+        where = self._newcomers.name(job.lane.name)
         self._said[why] += 1
         if self._said[why] <= MOST_SAID:
             self._tell(f"{self._title(job)} on {where}: {why}")
@@ -386,7 +325,7 @@ class Batch:
             self._schedule.ended(job.lane.name)
 
     def _log(self, job: Job, answer: Answer) -> None:
-        where = f"{self._names.get(job.lane.name, job.lane.name)}, {job.lane.model}"
+        where = f"{self._newcomers.name(job.lane.name)}, {job.lane.model}"
         lines = [f"{self._title(job)} on {where}, {answer.seconds:.1f} s: {answer.words}"]
         if answer.log.strip():
             lines.append(answer.log.rstrip())
