@@ -130,13 +130,20 @@ __device__ void send(Partial* shared, Barrier* barrier, unsigned rank, Partial p
                  "f"(partial.sum), "r"(in_block(barrier, rank)) : "memory");
 }
 
+// The threads that shall fit on a multiprocessor: its 65,536 registers give 64 to each of 1,024
+// threads, and 80 to each of 768. Without a limit some shapes took more, and fewer blocks fitted.
+template <int VALUES> constexpr int AT_ONCE = VALUES > 32 ? 768 : 1024;
+
 // A row belongs to THREADS threads in each of CLUSTER blocks, and ROWS rows to a block. Each thread
 // holds up to PACKS packs. Strides are in elements.
 template <typename T, int CLUSTER, int THREADS, int ROWS, int PACKS>
-__global__ void __launch_bounds__(THREADS * ROWS)
+__global__ void
+__launch_bounds__(THREADS * ROWS, AT_ONCE<PACKS * Pack<T>::SIZE> / (THREADS * ROWS))
 softmax(const T* x, T* out, long long x_stride, long long out_stride, int columns, int rows) {
     constexpr int SIZE = Pack<T>::SIZE, WARPS = THREADS / 32, PARTIALS = CLUSTER * WARPS;
-    extern __shared__ __align__(16) unsigned char memory[];  // this block's share of its rows
+    // This block's share of its rows. If it began in the middle of a sector of 32 bytes, the copies
+    // would ask the L2 cache for two thirds more sectors.
+    extern __shared__ __align__(128) unsigned char memory[];
     __shared__ Partial partials[ROWS][PARTIALS];
     __shared__ Barrier met;
 
@@ -194,8 +201,14 @@ softmax(const T* x, T* out, long long x_stride, long long out_stride, int column
     }
     if constexpr (PARTIALS > 1) {
         partial = {-infinity(), 0.0f};
-        for (int i = lane; i < PARTIALS; i += 32) partial = merged(partial, partials[group][i]);
-        partial = merged_over_warp(partial);
+        for (int i = lane; i < PARTIALS; i += 32)
+            partial.high = fmaxf(partial.high, partials[group][i].high);
+        partial.high = max_over_warp(partial.high);
+        for (int i = lane; i < PARTIALS; i += 32) {
+            Partial other = partials[group][i];
+            partial.sum += other.sum * exp_of(other.high - base_of(partial.high));
+        }
+        partial.sum = sum_over_warp(partial.sum);
     }
 
     // Where a warp saw only -inf, base is 0, and its distance from the maximum could overflow.
@@ -210,10 +223,10 @@ softmax(const T* x, T* out, long long x_stride, long long out_stride, int column
     }
 }
 
-// One block for each row, of any length at any address; reads the row twice.
+// The same with one block for each row, of any length at any address; reads the row twice.
 template <typename T>
 __global__ void softmax_of_any(const T* x, T* out, long long x_stride, long long out_stride,
-                               int columns) {
+                               int columns, int) {
     __shared__ Partial partials[32];
     x += blockIdx.x * x_stride;
     out += blockIdx.x * out_stride;
@@ -250,7 +263,7 @@ SHAPES = {
     1 << 10: Shape(cluster=1, threads=32, rows=4, packs=2),
     2 << 10: Shape(cluster=1, threads=32, rows=4, packs=4),
     4 << 10: Shape(cluster=1, threads=32, rows=4, packs=8),
-    8 << 10: Shape(cluster=1, threads=64, rows=2, packs=8),
+    8 << 10: Shape(cluster=1, threads=64, rows=1, packs=8),
     16 << 10: Shape(cluster=1, threads=128, rows=1, packs=8),
     32 << 10: Shape(cluster=1, threads=256, rows=1, packs=8),
     64 << 10: Shape(cluster=4, threads=128, rows=1, packs=8),
@@ -283,6 +296,25 @@ def has_clusters():
     return Device().compute_capability.major >= 9
 
 
+@functools.cache
+def planned(dtype, rows, columns, aligned):
+    """Choose a kernel and its grid, once for inputs of a size: that takes longer than a launch."""
+    row = dtype.itemsize * columns
+    fitting = [shape for longest, shape in SHAPES.items() if row <= longest]
+    if not fitting or not aligned or row % 16 or not has_clusters():
+        config = LaunchConfig(grid=rows, block=PLAIN_THREADS)
+        return compiled(f"softmax_of_any<{NAMES[dtype]}>"), config
+    shape = fitting[0]
+    name = f"softmax<{NAMES[dtype]}, {', '.join(map(str, shape))}>"
+    config = LaunchConfig(
+        grid=-(-rows // shape.rows),  # of clusters
+        cluster=shape.cluster,
+        block=shape.threads * shape.rows,
+        shmem_size=16 * -(-row // 16 // shape.cluster) * shape.rows,
+    )
+    return compiled(name, 16 * shape.packs * shape.threads * shape.rows), config
+
+
 def softmax(x, out):
     """Fill `out` with the softmax of `x` over its last dimension.
 
@@ -290,23 +322,10 @@ def softmax(x, out):
     next to each other in memory; the row strides may differ and may exceed `columns`.
     """
     rows, columns = x.shape
-    size = x.element_size()
-    places = (x.data_ptr(), out.data_ptr(), size * x.stride(0), size * out.stride(0))
-    arguments = (x.data_ptr(), out.data_ptr(), x.stride(0), out.stride(0), columns)
-    row = size * columns
-    fitting = [shape for longest, shape in SHAPES.items() if row <= longest]
-    if not fitting or any(each % 16 for each in (*places, row)) or not has_clusters():
-        kernel = compiled(f"softmax_of_any<{NAMES[x.dtype]}>")
-        config = LaunchConfig(grid=rows, block=PLAIN_THREADS)
-        launch(Device().default_stream, config, kernel, *arguments)
-        return
-    shape = fitting[0]
-    name = f"softmax<{NAMES[x.dtype]}, {', '.join(map(str, shape))}>"
-    kernel = compiled(name, 16 * shape.packs * shape.threads * shape.rows)
-    config = LaunchConfig(
-        grid=-(-rows // shape.rows),  # of clusters
-        cluster=shape.cluster,
-        block=shape.threads * shape.rows,
-        shmem_size=16 * -(-row // 16 // shape.cluster) * shape.rows,
+    places = x.data_ptr(), out.data_ptr()
+    strides = x.stride(0), out.stride(0)  # in elements
+    aligned = not any(
+        each % 16 for each in (*places, *(x.element_size() * each for each in strides))
     )
-    launch(Device().default_stream, config, kernel, *arguments, rows)
+    kernel, config = planned(x.dtype, rows, columns, aligned)
+    launch(Device().default_stream, config, kernel, *places, *strides, columns, rows)

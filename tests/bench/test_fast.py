@@ -14,6 +14,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RECORD = json.loads((ROOT / "bench" / "results" / "fast_tries_h200.json").read_text())
+SOLUTION = ROOT / "solutions" / "04_online_softmax"
+FAST = (SOLUTION / "fast.py").read_text(encoding="utf-8")
+FAST_TEXT = (SOLUTION / "fast.md").read_text(encoding="utf-8")
+VARIANTS = (ROOT / "bench" / "fast_variants.py").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (\d+) \| (.*?) \| ([\d. |]+) \|$", re.MULTILINE)
 HEADING = re.compile(r"([\d,]+) (float32|bfloat16)")
 
@@ -76,19 +80,38 @@ def test_the_table_beside_quack_is_what_was_measured():
     assert shown == [*rows, _row("geometric mean", means)]
 
 
-def test_what_a_relaxed_arrival_buys_is_what_was_measured():
-    shown = _rows_below("| columns | blocks | threads | arrival by default | relaxed arrival |")
-    expected = []
-    for columns, dtype in _sizes_in("\n".join(shown)):
-        both = {
-            shape: [share["release"], share["relaxed"]]
-            for shape, share in _tried(columns, dtype).items()
-            if len(share) == 2
-        }
-        cluster, threads, *_ = shape = max(both, key=lambda one: both[one][0])
-        expected.append(_row(f"{columns:,} {dtype} | {cluster} | {threads}", both[shape]))
-    assert shown == expected
-    assert len(shown) == 7
+def test_what_each_thing_undone_costs_is_what_was_measured():
+    record = _record("fast_variants_h200")
+    names = ["as it is", *_variants_in(FAST_TEXT)]
+    rows = [
+        _row(f"{row['columns']:,} {row['dtype']}", [row["shares"][name] for name in names])
+        for row in record["undone"]
+    ]
+    means = [record["geometric_means"][name] for name in names]
+    assert sorted(names) == sorted(record["geometric_means"])
+    assert all(row["right"] for row in record["undone"])
+    assert _rows_below("| columns | as it is |") == [*rows, _row("geometric mean", means)]
+
+
+def test_the_counters_in_the_text_are_those_read():
+    rows = _record("fast_counters_h200")["rows"]
+    sectors = {
+        name: {f"{row['l2_sectors_read'] / 1e6:.1f}" for row in rows if row["variant"] == name}
+        for name in ("as it is", "memory begins at a multiple of 16")
+    }
+    text = " ".join(FAST_TEXT.split())
+    [few], [many] = sectors.values()
+    assert f"{many} million sectors instead of {few} million" in text
+    now, *_, in_pairs = (row for row in rows if row["columns"] == 131_072)
+    assert f"took {in_pairs['registers']} registers" in text
+    assert f"takes {now['registers']}:" in text
+    assert (in_pairs["blocks_by_registers"], now["blocks_by_registers"]) == (2, 3)
+
+
+@pytest.mark.parametrize("text", re.findall(r'\(\s*"(.*?)",', VARIANTS.partition("FEWEST")[0]))
+def test_what_the_script_undoes_stands_in_the_file_once(text: str):
+    """Else the script stops on a GPU, which nobody may have at hand."""
+    assert FAST.count(text) == 1
 
 
 def test_what_more_rows_for_a_cluster_cost_is_what_was_measured():
@@ -108,46 +131,34 @@ def test_what_more_rows_for_a_cluster_cost_is_what_was_measured():
 def test_the_faster_shapes_are_those_measured():
     shown = _rows_below("| columns | this file's shape | best of all shapes |")
     expected = []
-    for columns, dtype in _sizes_in("\n".join(shown)):
-        tried = {
-            shape: share["relaxed"]
-            for shape, share in _tried(columns, dtype).items()
-            if "relaxed" in share
-        }
-        best = max(tried, key=lambda shape: tried[shape])
-        row = _row(f"{columns:,} {dtype}", [tried[_shape_of_the_file(columns, dtype)], tried[best]])
-        expected.append(row + " " + " | ".join(map(str, best)) + " |")
+    for row in _record("fast_variants_h200")["shapes"]:
+        columns, dtype, shares = row["columns"], row["dtype"], row["shares"]
+        best = max(shares, key=lambda shape: shares[shape])
+        both = [shares[_shape_of_the_file(columns, dtype)], shares[best]]
+        expected.append(f"{_row(f'{columns:,} {dtype}', both)} {best.replace(' ', ' | ')} |")
     assert shown == expected
     assert len(shown) == 12
 
 
-def _tried(columns: int, dtype: str) -> dict[tuple[int, ...], dict[str, float]]:
-    """Return the shares of one size by shape, and then by the arrival at the cluster's barrier."""
-    found: dict[tuple[int, ...], dict[str, float]] = {}
-    for row in _record("fast_shapes_h200")["rows"]:
-        if (row["columns"], row["dtype"]) == (columns, dtype):
-            shape = tuple(row[name] for name in ("cluster", "threads", "rows", "packs"))
-            found.setdefault(shape, {})[row["arrival"]] = row["best"]
-    return found
-
-
-def _shape_of_the_file(columns: int, dtype: str) -> tuple[int, ...]:
+def _shape_of_the_file(columns: int, dtype: str) -> str:
     """Read SHAPES of fast.py, which imports what a machine without a GPU may lack."""
-    file = ROOT / "solutions" / "04_online_softmax" / "fast.py"
     table = re.findall(
         r"^ +(\d+) << (\d+): Shape\(cluster=(\d+), threads=(\d+), rows=(\d+), packs=(\d+)\),$",
-        file.read_text(encoding="utf-8"),
+        FAST,
         re.MULTILINE,
     )
     size = columns * {"float32": 4, "bfloat16": 2}[dtype]
-    numbers = [tuple(map(int, row)) for row in table]
-    return next(tuple(shape) for number, by, *shape in numbers if size <= number << by)
+    return next(" ".join(shape) for number, by, *shape in table if size <= int(number) << int(by))
+
+
+def _variants_in(text: str) -> list[str]:
+    heading = text.partition("\n| columns | as it is | ")[2].partition(" |\n")[0]
+    return heading.split(" | ")
 
 
 def _rows_below(heading: str) -> list[str]:
     """Return the rows of the table in fast.md of 04 that begins so."""
-    text = (ROOT / "solutions" / "04_online_softmax" / "fast.md").read_text(encoding="utf-8")
-    return text.partition(f"\n{heading}")[2].partition("\n\n")[0].splitlines()[2:]
+    return FAST_TEXT.partition(f"\n{heading}")[2].partition("\n\n")[0].splitlines()[2:]
 
 
 def _sizes_in(text: str) -> list[tuple[int, str]]:

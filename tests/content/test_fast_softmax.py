@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.gpu]
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    return importlib.import_module("beside_quack")
+    return importlib.import_module("in_turn")
 
 
 @pytest.mark.parametrize("columns", COLUMNS)
