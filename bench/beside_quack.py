@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options.add_argument("--out", type=Path, help="write the record here")
     args = options.parse_args(arguments)
-    from quack.softmax import _softmax_fwd
+    from quack.softmax import _softmax_fwd  # here, for --help needs no package
 
     kernels = {"solution, fast": fast_softmax(), "quack": _softmax_fwd}
     with gpu_lock.exclusive_gpu():
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shown = "".join(f"{row['shares'][name]:>16.3f}" for name in kernels)
         print(f"{row['columns']:>10,} {row['dtype']:11}{shown}")
     print(f"{'geometric mean':22}" + "".join(f"{means[name]:>16.3f}" for name in kernels))
-    return 0 if all(row["right"] for row in rows) else 1
+    return 0 if not any(row["wrong"] for row in rows) else 1
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Time `fast.py` of 04 as it is, with one decision undone, and in other shapes.
+"""Time `fast.py` of 04 as it is, with one thing undone, and in other shapes.
 
     python bench/fast_variants.py --out bench/results/fast_variants_h200.json
 
-fast.md says what each decision bought: this measures it, in one process, by plain CUDA events, on
+fast.md says what each thing bought: this measures it, in one process, by plain CUDA events, on
 1 GiB of input. A shape is (blocks of a cluster, threads on a row of a block, rows of a block, packs
 of a thread), as in SHAPES of fast.py. Needs a CUDA GPU that nobody else uses. Exit code 1 when an
 answer is wrong.
@@ -17,14 +17,15 @@ import statistics
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
-from in_turn import CALLS, COLUMNS, DTYPES, fast_softmax, measured
+from in_turn import CALLS, COLUMNS, DTYPES, Softmax, fast_softmax, measured
 
 from grader.machine import environment, gpu_lock
 
-# What stands in the file, and what stood or could stand there instead.
-UNDONE = {
+# What stands in the file once, and what could stand there instead.
+VARIANTS = {
     "memory begins at a multiple of 16": (
         "__align__(128) unsigned char",
         "__align__(16) unsigned char",
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options.add_argument("--out", type=Path, help="write the record here")
     args = options.parse_args(arguments)
-    kernels = {"as it is": fast_softmax()} | {name: _without(name) for name in UNDONE}
+    kernels = {"as it is": fast_softmax()} | {name: _variant(name) for name in VARIANTS}
     with gpu_lock.exclusive_gpu():
         undone = [measured(kernels, columns, dtype) for dtype in DTYPES for columns in COLUMNS]
         shapes = [_in_shapes(columns, dtype) for dtype in DTYPES for columns in COLUMNS]
@@ -61,27 +62,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     if args.out:
         args.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print(f"{'time of a copy / time':20} {', '.join(kernels)}; the fastest shapes")
     for row, found in zip(undone, shapes, strict=True):
         shares = "  ".join(f"{share:.3f}" for share in row["shares"].values())
         best = sorted(found["shares"], key=found["shares"].get, reverse=True)[:4]
         others = ", ".join(f"{shape}: {found['shares'][shape]:.3f}" for shape in best)
         print(f"{row['columns']:>10,} {row['dtype']:9} {shares}   {others}")
     print(", ".join(f"{name}: {mean:.3f}" for name, mean in means.items()))
-    return 0 if all(row["right"] for row in (*undone, *shapes)) else 1
+    return 0 if not any(row["wrong"] for row in (*undone, *shapes)) else 1
 
 
-def _without(decision: str):
-    new, old = UNDONE[decision]
+def _variant(name: str) -> Softmax:
+    current, replacement = VARIANTS[name]
 
-    def undo(source: str) -> str:
-        if source.count(new) != 1:
-            raise SystemExit(f"fast.py no longer says {new!r} once; mend UNDONE")
-        return source.replace(new, old)
+    def change(source: str) -> str:
+        if source.count(current) != 1:
+            raise SystemExit(f"fast.py does not say {current!r} once; update VARIANTS")
+        return source.replace(current, replacement)
 
-    return fast_softmax(undo)
+    return fast_softmax(change)
 
 
-def _in_shapes(columns: int, dtype: torch.dtype) -> dict:
+def _in_shapes(columns: int, dtype: torch.dtype) -> dict[str, Any]:
     kernels = {
         " ".join(map(str, shape)): fast_softmax(shape=shape) for shape in _shapes(columns, dtype)
     }
@@ -89,7 +91,7 @@ def _in_shapes(columns: int, dtype: torch.dtype) -> dict:
 
 
 def _shapes(columns: int, dtype: torch.dtype) -> Iterator[tuple[int, ...]]:
-    """Yield the shapes whose threads hold a whole row, none less than another."""
+    """Yield the shapes that hold a row exactly; its length is a power of 2."""
     row = columns * dtype.itemsize
     most = MOST_VALUES * dtype.itemsize // 16
     for cluster, threads, rows in itertools.product(

@@ -10,7 +10,8 @@ and sums once, through shared memory or, in a cluster, through distributed share
 says what each of this bought.
 
 A plain kernel, which reads a row twice, takes the rows that are left: those of more than 1 MiB,
-those whose address or length is no multiple of 16 bytes, and all of them before Hopper.
+those whose address or length is no multiple of 16 bytes, and all of them on a GPU without clusters
+or with too little shared memory.
 """
 
 import functools
@@ -48,7 +49,7 @@ struct alignas(8) Partial {
     float high, sum;
 };
 
-// What is subtracted from each x. Where nothing or only -inf was seen, that is 0: the difference of
+// The value subtracted from each x. Where nothing or only -inf was seen, it is 0: the difference of
 // two infinities is NaN.
 __device__ float base_of(float high) { return high == -infinity() ? 0.0f : high; }
 
@@ -130,8 +131,8 @@ __device__ void send(Partial* shared, Barrier* barrier, unsigned rank, Partial p
                  "f"(partial.sum), "r"(in_block(barrier, rank)) : "memory");
 }
 
-// The threads that shall fit on a multiprocessor: its 65,536 registers give 64 to each of 1,024
-// threads, and 80 to each of 768. Without a limit some shapes took more, and fewer blocks fitted.
+// The threads that must fit on a multiprocessor: its 65,536 registers give 64 to each of 1,024
+// threads, and 80 to each of 768. A guard: with today's compiler as many blocks fit without it.
 template <int VALUES> constexpr int AT_ONCE = VALUES > 32 ? 768 : 1024;
 
 // A row belongs to THREADS threads in each of CLUSTER blocks, and ROWS rows to a block. Each thread
@@ -141,8 +142,8 @@ __global__ void
 __launch_bounds__(THREADS * ROWS, AT_ONCE<PACKS * Pack<T>::SIZE> / (THREADS * ROWS))
 softmax(const T* x, T* out, long long x_stride, long long out_stride, int columns, int rows) {
     constexpr int SIZE = Pack<T>::SIZE, WARPS = THREADS / 32, PARTIALS = CLUSTER * WARPS;
-    // This block's share of its rows. If it began in the middle of a sector of 32 bytes, the copies
-    // would ask the L2 cache for two thirds more sectors.
+    // This block's share of its rows. When it began in the middle of a sector of 32 bytes, the L2
+    // cache counted two thirds more sectors read.
     extern __shared__ __align__(128) unsigned char memory[];
     __shared__ Partial partials[ROWS][PARTIALS];
     __shared__ Barrier met;
@@ -256,6 +257,11 @@ class Shape(NamedTuple):
     rows: int  # of a block
     packs: int  # of 16 bytes, that a thread holds
 
+    @property
+    def shared(self):
+        """Return the bytes that a block holds of its longest rows."""
+        return 16 * self.packs * self.threads * self.rows
+
 
 # By the longest row that they take, in bytes. A thread holds eight packs, but fewer of the shortest
 # rows and more of the longest. fast.md compares these shapes with the fastest that were found.
@@ -273,6 +279,7 @@ SHAPES = {
     1 << 20: Shape(cluster=8, threads=512, rows=1, packs=16),
 }
 PLAIN_THREADS = 512
+PARTIALS_AND_BARRIER = 2 << 10  # bytes of shared memory, and more than any shape takes for them
 
 
 @functools.cache
@@ -291,28 +298,29 @@ def compiled(name, shared=0):
 
 
 @functools.cache
-def has_clusters():
-    """Report whether this GPU has clusters: Hopper was the first."""
-    return Device().compute_capability.major >= 9
+def fits(shape):
+    """Report whether this GPU has clusters (Hopper was the first) and room for a shape's block."""
+    device = Device()
+    most = device.properties.max_shared_memory_per_block_optin - PARTIALS_AND_BARRIER
+    return device.compute_capability.major >= 9 and shape.shared <= most
 
 
 @functools.cache
 def planned(dtype, rows, columns, aligned):
-    """Choose a kernel and its grid, once for inputs of a size: that takes longer than a launch."""
+    """Choose a kernel and its launch configuration; cached, for that takes longer than a launch."""
     row = dtype.itemsize * columns
-    fitting = [shape for longest, shape in SHAPES.items() if row <= longest]
-    if not fitting or not aligned or row % 16 or not has_clusters():
+    shape = next((shape for longest, shape in SHAPES.items() if row <= longest), None)
+    if not shape or not aligned or row % 16 or not fits(shape):
         config = LaunchConfig(grid=rows, block=PLAIN_THREADS)
         return compiled(f"softmax_of_any<{NAMES[dtype]}>"), config
-    shape = fitting[0]
-    name = f"softmax<{NAMES[dtype]}, {', '.join(map(str, shape))}>"
     config = LaunchConfig(
         grid=-(-rows // shape.rows),  # of clusters
         cluster=shape.cluster,
         block=shape.threads * shape.rows,
         shmem_size=16 * -(-row // 16 // shape.cluster) * shape.rows,
     )
-    return compiled(name, 16 * shape.packs * shape.threads * shape.rows), config
+    name = f"softmax<{NAMES[dtype]}, {', '.join(map(str, shape))}>"
+    return compiled(name, shape.shared), config
 
 
 def softmax(x, out):
@@ -322,10 +330,9 @@ def softmax(x, out):
     next to each other in memory; the row strides may differ and may exceed `columns`.
     """
     rows, columns = x.shape
-    places = x.data_ptr(), out.data_ptr()
+    addresses = x.data_ptr(), out.data_ptr()
     strides = x.stride(0), out.stride(0)  # in elements
-    aligned = not any(
-        each % 16 for each in (*places, *(x.element_size() * each for each in strides))
-    )
+    bytes_apart = (x.element_size() * stride for stride in strides)
+    aligned = not any(each % 16 for each in (*addresses, *bytes_apart))
     kernel, config = planned(x.dtype, rows, columns, aligned)
-    launch(Device().default_stream, config, kernel, *places, *strides, columns, rows)
+    launch(Device().default_stream, config, kernel, *addresses, *strides, columns, rows)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
+from torch import Tensor
 
 ROOT = Path(__file__).parents[2]
-# A row of each shape in SHAPES of fast.py, short of its longest, and one that no shape takes.
+# A row of each shape in SHAPES of fast.py, short of its longest, and two that the plain kernel
+# takes: one of an odd length, and one that is too long.
 COLUMNS = (
     120,
     248,
@@ -24,7 +27,8 @@ COLUMNS = (
     65_528,
     131_064,
     262_136,
-    262_152,
+    1_001,
+    524_296,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.gpu]
@@ -39,18 +43,28 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
 def test_rows_with_infinities_and_nan(bench: ModuleType, columns: int, dtype: torch.dtype):
-    """Five rows fill no block of four; a warp that sees only -inf must not divide by nothing."""
+    """Leave a block of four with one row. A warp that sees only -inf must give 0, and not NaN."""
     x = torch.randn(5, columns, device="cuda")
     x[0] -= 1_000
     x[0, : columns // 2] = -torch.inf
     x[1, 1:] = -torch.inf
     x[2] = -torch.inf
     x[3, -1] = torch.nan
-    x = x.to(dtype)
-    out = torch.full((5, columns + 8), -7.0, device="cuda", dtype=dtype)
-    bench.fast_softmax()(x, out[:, :columns])
+    x[4, 0] = torch.inf
+    assert_right(bench.fast_softmax(), x.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+def test_rows_at_an_odd_address(bench: ModuleType, dtype: torch.dtype):
+    assert_right(bench.fast_softmax(), torch.randn(5, 1_025, device="cuda", dtype=dtype)[:, 1:])
+
+
+def assert_right(softmax: Callable[[Tensor, Tensor], None], x: Tensor) -> None:
+    rows, columns = x.shape
+    out = torch.full((rows, columns + 8), -7.0, device=x.device, dtype=x.dtype)
+    softmax(x, out[:, :columns])
     expected = torch.softmax(x.double(), -1)
-    rtol = 1e-5 if dtype == torch.float32 else 1e-2
+    rtol = 1e-5 if x.dtype == torch.float32 else 1e-2
     torch.testing.assert_close(
         out[:, :columns].double(), expected, rtol=rtol, atol=1e-30, equal_nan=True
     )
