@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 ROOT = Path(__file__).parents[2]
-# A row of each shape in SHAPES of fast.py, short of its longest, and two that the plain kernel
-# takes: one of an odd length, and one that is too long.
+# A row of each shape in SHAPES of fast.py in one of the dtypes, short of its longest, and two that
+# the plain kernel takes: one of an odd length, and one that is too long.
 COLUMNS = (
     120,
     248,
@@ -27,6 +27,7 @@ COLUMNS = (
     65_528,
     131_064,
     262_136,
+    524_280,
     1_001,
     524_296,
 )
