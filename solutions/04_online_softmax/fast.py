@@ -258,7 +258,7 @@ class Shape(NamedTuple):
     packs: int  # of 16 bytes, that a thread holds
 
     @property
-    def shared(self):
+    def most_bytes(self):
         """Return the bytes that a block holds of its longest rows."""
         return 16 * self.packs * self.threads * self.rows
 
@@ -302,7 +302,7 @@ def fits(shape):
     """Report whether this GPU has clusters (Hopper was the first) and room for a shape's block."""
     device = Device()
     most = device.properties.max_shared_memory_per_block_optin - PARTIALS_AND_BARRIER
-    return device.compute_capability.major >= 9 and shape.shared <= most
+    return device.compute_capability.major >= 9 and shape.most_bytes <= most
 
 
 @functools.cache
@@ -320,7 +320,7 @@ def planned(dtype, rows, columns, aligned):
         shmem_size=16 * -(-row // 16 // shape.cluster) * shape.rows,
     )
     name = f"softmax<{NAMES[dtype]}, {', '.join(map(str, shape))}>"
-    return compiled(name, shape.shared), config
+    return compiled(name, shape.most_bytes), config
 
 
 def softmax(x, out):

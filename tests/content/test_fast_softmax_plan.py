@@ -42,7 +42,7 @@ def test_each_shape_takes_its_longest_row(fast: ModuleType, itemsize: int):
     for longest, shape in fast.SHAPES.items():
         kernel, config = fast.planned(dtype, 37, longest // itemsize, aligned=True)
         assert kernel == f"softmax<{fast.NAMES[dtype]}, {', '.join(map(str, shape))}>"
-        assert longest // shape.cluster * shape.rows == config.shmem_size == shape.shared
+        assert longest // shape.cluster * shape.rows == config.shmem_size == shape.most_bytes
         assert config.block[0] == shape.threads * shape.rows
         assert 0 <= config.grid[0] * shape.rows - 37 < shape.rows
 
