@@ -27,6 +27,8 @@ NUMBERS = (
     "double, np.float32(scale) for float."
 )
 _LAUNCH: dict[str, str | Advice] = {
+    "a launch is launch(": "The stream is Device().default_stream, and the kernel is what "
+    "get_kernel of the compiled code returns.",
     "unsupported type": f"Pass a tensor by its address, x.data_ptr(). {NUMBERS}",
 }
 _REFUSED: dict[str, str | Advice] = {
@@ -35,6 +37,10 @@ _REFUSED: dict[str, str | Advice] = {
     "a graph of cuda.core": "Launch the kernel in each call, or record a torch.cuda.CUDAGraph on "
     "torch's stream.",
     "bits, and the parameter has": NUMBERS,
+    "driver.cuKernelSetAttribute": "Raise the kernel's limit before its first launch, and look at "
+    "the error that the call returns: a block of an H100 may have 232,448 bytes at most.",
+    "a cluster has": "driver.cuKernelSetAttribute allows up to 16 blocks, with "
+    "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED. A portable cluster has at most 8.",
     "the launch passes": "launch takes the stream, the LaunchConfig, the kernel, "
     "and then one argument for each parameter, in their order.",
 }

@@ -151,6 +151,20 @@ def test_clusters_with_shared_memory_of_a_launch_are_compiled(graded: Graded, tm
     assert {one["blocks"] for one in required} == {2}
 
 
+def test_a_cluster_of_more_blocks_may_be_allowed(graded: Graded, tmp_path: Path):
+    kernel = changed(
+        tmp_path,
+        "block=THREADS)",
+        "block=THREADS, cluster=16)\n"
+        "    from cuda.bindings import driver\n"
+        "    larger = driver.CUfunction_attribute."
+        "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED\n"
+        "    driver.cuKernelSetAttribute(larger, 1, compiled(x.dtype).handle, 0)",
+    )
+    code, _, steps = graded(kernel)
+    assert (code, steps["compile"]["outcome"]) == (3, "pass")
+
+
 def test_shared_memory_that_was_not_allowed_is_refused(graded: Graded, tmp_path: Path):
     """As on a GPU, whose driver says only that a value is invalid."""
     kernel = changed(tmp_path, "block=THREADS)", "block=THREADS, shmem_size=100 << 10)")
@@ -234,6 +248,36 @@ def test_what_only_a_gpu_knows_is_no_fault(
             "the launch passes 3 of the 4 arguments of vector_add<float>",
         ),
         ("x.data_ptr(), y", "x, y", "exception", "TypeError: the argument is of unsupported type"),
+        (
+            "block=THREADS",
+            "block=THREADS, shmem_size=-1",
+            "launch_refused",
+            "the launch asks for -1 bytes of shared memory",
+        ),
+        (
+            "grid=-(-n // THREADS)",
+            "grid=(1, 65_536)",
+            "launch_refused",
+            "the grid has 65,536 blocks along y, and a GPU takes 65,535",
+        ),
+        (
+            "block=THREADS",
+            "block=(1, 1, 65)",
+            "launch_refused",
+            "a block has 65 threads along z, and a GPU takes 64",
+        ),
+        (
+            "block=THREADS",
+            "block=THREADS, cluster=(3, 3)",
+            "launch_refused",
+            "a cluster has 9 blocks, and a GPU takes 8",
+        ),
+        (
+            "launch(Device().default_stream",
+            "launch(None",
+            "exception",
+            "TypeError: a launch is launch(stream, LaunchConfig(...), kernel",
+        ),
     ],
 )
 def test_a_launch_that_a_gpu_would_refuse_fails(
