@@ -16,7 +16,12 @@ _COMPILE: dict[str, str | Advice] = {
     "is undefined": "C++ knows a name from its declaration on, and a name of CUDA such as "
     "__float2bfloat16 from the header that declares it.",
     "has no kernel": 'Without extern "C" before __global__, C++ adds the types of the parameters '
-    "to a kernel's name.",
+    'to a kernel\'s name. compile("cubin", name_expressions=(name,)) lets get_kernel find it by '
+    "its name in the source, and instantiates a template.",
+    "in name_expressions": "name_expressions is a tuple of kernels as C++ names them, such as "
+    '("add<float>",), with all arguments of a template.',
+    "must have a void return type": "A kernel is a void function. NVRTC says this, too, of a "
+    "template without its closing brace.",
     "there is no header": "NVIDIA's headers are there, such as cuda_fp16.h, cuda_bf16.h, "
     "cooperative_groups.h and cuda/std/cstdint; those of the host's C++ are not.",
     "neither __global__ nor": "A kernel begins with __global__, and a function that kernels call "

@@ -290,6 +290,23 @@ def test_a_launch_that_a_gpu_would_refuse_fails(
     assert failure["hint"]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ('compile("cubin", name_expressions=(name,))', 'compile("cubin")', "name_expressions"),
+        ("name_expressions=(name,)", "name_expressions=name", "tuple"),
+        ("    // END SOLUTION\n}", "    // END SOLUTION\n", "closing brace"),
+        ("block=THREADS", "block=THREADS, shmem_size=1 << 20", "error that the call returns"),
+    ],
+)
+def test_a_hint_names_the_likely_mistake(
+    graded: Graded, tmp_path: Path, old: str, new: str, hint: str
+):
+    code, _, steps = graded(changed(tmp_path, old, new))
+    assert code == 1
+    assert hint in steps["correctness"]["failure"]["hint"]
+
+
 HONEST = Path(__file__).parents[2] / "redteam" / "honest" / "cuda" / "01_vector_add"
 
 
