@@ -24,6 +24,7 @@ _COMPILE: dict[str, str | Advice] = {
     "template without its closing brace.",
     "there is no header": "NVIDIA's headers are there, such as cuda_fp16.h, cuda_bf16.h, "
     "cooperative_groups.h and cuda/std/cstdint; those of the host's C++ are not.",
+    "nvrtc: error": "NVRTC refuses an option, and has not read the source: look at ProgramOptions.",
     "neither __global__ nor": "A kernel begins with __global__, and a function that kernels call "
     "with __device__.",
 }
@@ -32,6 +33,8 @@ NUMBERS = (
     "double, np.float32(scale) for float."
 )
 _LAUNCH: dict[str, str | Advice] = {
+    "a source is in": "Program takes the source, then its language, then the options.",
+    "Unsupported target_type": 'Program.compile("cubin") makes machine code for this GPU.',
     "a launch is launch(": "The stream is Device().default_stream, and the kernel is what "
     "get_kernel of the compiled code returns.",
     "unsupported type": f"Pass a tensor by its address, x.data_ptr(). {NUMBERS}",

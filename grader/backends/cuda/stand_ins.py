@@ -33,6 +33,7 @@ PROPERTIES = {
     "multiprocessor_count": 132,
     "warp_size": 32,
 }
+LANGUAGES, TARGETS = ("c++", "ptx", "nvvm"), ("ptx", "cubin", "ltoir")  # as cuda.core takes them
 # Options of a source that the judge's compiler takes over. It has headers of its own.
 OPTIONS = (
     *("std", "max_register_count", "ftz", "prec_sqrt", "prec_div", "fma", "use_fast_math"),
@@ -173,13 +174,18 @@ class Program(programs.Program):
             given = getattr(options, name)
             if given not in (None, False, [], ()) and name not in (*OPTIONS, *HARMLESS):
                 raise NotSimulated(f"ProgramOptions({name}=...) needs a GPU here")
+        if str(code_type).lower() not in LANGUAGES:
+            raise ValueError(
+                'a source is in "c++", "ptx" or "nvvm": Program(SOURCE, "c++", options)'
+            )
         if str(code_type).lower() != "c++":
             raise NotSimulated(f"a source in {code_type} needs a GPU here")
         super().__init__(code, code_type, options)
 
     def compile(self, target_type: Any, name_expressions: Any = (), *args: Any, **more: Any) -> Any:
         """Compile to machine code, whatever the file wants: a driver would make that of PTX."""
-        built = super().compile("cubin", name_expressions=tuple(name_expressions))
+        target = "cubin" if target_type in TARGETS else target_type
+        built = super().compile(target, name_expressions=tuple(name_expressions))
         return ObjectCode(self, built, tuple(name_expressions))
 
 

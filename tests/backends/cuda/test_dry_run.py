@@ -249,6 +249,24 @@ def test_what_only_a_gpu_knows_is_no_fault(
         ),
         ("x.data_ptr(), y", "x, y", "exception", "TypeError: the argument is of unsupported type"),
         (
+            'std="c++17"',
+            'std="c++99"',
+            "compile",
+            "the kernel cannot be compiled: nvrtc: error: invalid value for --std(-std)",
+        ),
+        (
+            'Program(SOURCE, "c++"',
+            'Program("c++", SOURCE',
+            "exception",
+            'ValueError: a source is in "c++", "ptx" or "nvvm": Program(SOURCE, "c++", options)',
+        ),
+        (
+            'compile("cubin"',
+            'compile("sass"',
+            "exception",
+            'ValueError: Unsupported target_type="sass" for NVRTC',
+        ),
+        (
             "block=THREADS",
             "block=THREADS, shmem_size=-1",
             "launch_refused",
