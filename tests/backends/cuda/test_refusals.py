@@ -48,9 +48,10 @@ HOST = (
             16,
         ),
         (
-            "/usr/cub/warp.cuh(67): error: f\n          detected during:\n            instantiation of "
-            'class "A" at line 3 of /usr/cub/block.cuh\n            instantiation of class "B" at '
-            "line 20 of kernel.py\n\nkernel.py(30): error: g\n",
+            "/usr/cub/warp.cuh(67): error: f\n          detected during:\n"
+            '            instantiation of class "A" at line 3 of /usr/cub/block.cuh\n'
+            '            instantiation of class "B" at line 20 of kernel.py\n\n'
+            "kernel.py(30): error: g\n",
             "f (warp.cuh, line 67)",
             20,
         ),
