@@ -24,6 +24,10 @@ _COMPILE: dict[str, str | Advice] = {
     "template without its closing brace.",
     "there is no header": "NVIDIA's headers are there, such as cuda_fp16.h, cuda_bf16.h, "
     "cooperative_groups.h and cuda/std/cstdint; those of the host's C++ are not.",
+    "in inline PTX": "The assembler refuses an instruction of an asm statement: look at its name, "
+    "its modifiers and the architecture that has it.",
+    "bytes of shared memory": "More than 48 KiB must be dynamic: declare extern __shared__, and "
+    "pass shmem_size to LaunchConfig.",
     "nvrtc: error": "NVRTC refuses an option, and has not read the source: look at ProgramOptions.",
     "neither __global__ nor": "A kernel begins with __global__, and a function that kernels call "
     "with __device__.",

@@ -45,7 +45,12 @@ _ERROR = re.compile(
 )
 # The line of the kernel file that makes a header's template, behind an error in that template.
 _MADE_BY = re.compile(rf"\bat line (\d+) of {re.escape(KERNEL)}$", re.MULTILINE)
-_PTXAS = re.compile(r"^ptxas.*?\b(?:error|fatal)\s*: (?P<text>.+)$", re.MULTILINE)
+# NVRTC's own PTX is right: ptxas refuses a line of it for what an asm statement holds.
+_PTXAS = re.compile(
+    r"^ptxas(?P<in_ptx> application ptx input)?.*?\b(?:error|fatal)\s*: (?P<text>.+)$",
+    re.MULTILINE,
+)
+_MANGLED = re.compile(r"\b_Z(\d{1,4})(\w+)")  # the Itanium C++ ABI: the name's length, then it
 _PLAIN = (
     (
         r"A function without execution space annotations.*",
@@ -70,7 +75,10 @@ def sentence(log: str) -> tuple[str, int | None]:
     if not errors:
         assembler = _PTXAS.search(log)
         words = log.strip().splitlines() or ["NVRTC refuses it"]
-        return _plain(words[0] if assembler is None else assembler["text"]), None
+        if assembler is None:
+            return _plain(words[0]), None
+        where = " (in inline PTX)" if assembler["in_ptx"] else ""
+        return _plain(assembler["text"]) + where, None
     # An error in an expression follows from one in the source, if there is one.
     found = next((one for one in errors if one["file"] != EXPRESSIONS), errors[0])
     said, file, line = _plain(found["text"]), Path(found["file"]).name, int(found["line"])
@@ -87,6 +95,7 @@ def sentence(log: str) -> tuple[str, int | None]:
 
 
 def _plain(text: str) -> str:
+    text = _MANGLED.sub(lambda symbol: symbol[2][: int(symbol[1])], text)
     for pattern, instead in _PLAIN:
         text = re.sub(pattern, instead, text)
     return re.sub(r"\b0x([0-9a-f]{1,16})\b", lambda m: f"{int(m[1], 16):,}", text)[:LONGEST]

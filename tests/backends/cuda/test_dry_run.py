@@ -315,6 +315,8 @@ def test_a_launch_that_a_gpu_would_refuse_fails(
         ("name_expressions=(name,)", "name_expressions=name", "tuple"),
         ("    // END SOLUTION\n}", "    // END SOLUTION\n", "closing brace"),
         ("block=THREADS", "block=THREADS, shmem_size=1 << 20", "error that the call returns"),
+        ("if (i < n)", 'asm("foo;"); if (i < n)', "asm statement"),
+        ("if (i < n)", "__shared__ T a[1 << 16]; a[i] = x[i]; if (a[i + 1] > T(0))", "shmem_size"),
     ],
 )
 def test_a_hint_names_the_likely_mistake(

@@ -68,8 +68,14 @@ HOST = (
             None,
         ),
         (
+            "ptxas error   : Entry function '_Z4axpyIfEvfPKT_S2_PS0_x' uses too much shared data "
+            "(0x13880 bytes, 0xc000 max)\n",
+            "axpy declares 80,000 bytes of shared memory, and a block may declare 49,152",
+            None,
+        ),
+        (
             "ptxas application ptx input, line 23; error   : Unknown modifier '.bar'\n",
-            "Unknown modifier '.bar'",
+            "Unknown modifier '.bar' (in inline PTX)",
             None,
         ),
         ("\0\n", "NVRTC refuses it", None),
