@@ -123,6 +123,15 @@ def test_an_error_while_the_file_is_imported_fails_there(graded: Graded, tmp_pat
     assert failure["frames"][-1]["line"] == line_of(kernel, "int i")
 
 
+def test_a_name_that_a_library_lacks_is_no_import_of_another_library(
+    graded: Graded, tmp_path: Path
+):
+    _, _, steps = graded(changed(tmp_path, "import Device,", "import Devise as Device,"))
+    failure = steps["load"]["failure"]
+    assert failure["kind"] == "import"
+    assert "spelling" in failure["hint"]
+
+
 def test_a_source_includes_no_file_of_the_course(graded: Graded, tmp_path: Path):
     """Neither where the worker compiles it, nor where the judge does."""
     asks = '#if __has_include("{0}")\n#error {1}\n#endif\n#include <cuda_bf16.h>'
