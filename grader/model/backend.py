@@ -142,7 +142,7 @@ class Backend:
     `python -I -m`, with a private folder, the seconds for all texts, and the walls to leave out;
     `grader.worker.compile_jobs` says what lies there. `compiler_needs` maps each tool that may be
     missing to the arguments of `pip install` that bring it. With `compiler_optional`, the default
-    installation lacks one.
+    installation lacks one. `extra` is the grader's own without which no kernel of it is graded.
 
     `plain_call` defines `install()`, which returns a function from a CUDA tensor to an argument;
     NVIDIA's tools watch such calls. `lint` holds `NAMES`, a `SourceNames`. `reference_kernels` is a
@@ -161,6 +161,7 @@ class Backend:
     hints: Hints
     trial: Trial
     clashes: tuple[Clash, ...] = ()
+    extra: str | None = None
     scalars: tuple[str, ...] = ("float",)
     counts: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)

@@ -230,6 +230,7 @@ class Spec(BaseSpec):
             (len({*self.backends}) < len(self.backends), "also_in names a backend twice"),
             (not self.arguments, "arguments is empty"),
             (not any(a.filled for a in self.arguments), "no argument is written by the kernel"),
+            *((True, fault) for fault in _faults_of_outputs(self.arguments)),
             (not self.edges, "edges is empty: a check would test no fixed case"),
             (not self.dtypes or not self.draws, "dtypes and draws each need an entry"),
             (not set(self.draws) <= set(DRAWS), f"draws may be {', '.join(DRAWS)}"),
@@ -346,6 +347,18 @@ class Spec(BaseSpec):
             sum(a.reads * sizes[a.name] for a in tensors),
             sum(a.writes * sizes[a.name] for a in tensors),
         )
+
+
+def _faults_of_outputs(arguments: tuple[Argument, ...]) -> Iterator[str]:
+    drawn = {argument.name for argument in arguments if argument.role in ("in", "inout")}
+    for one in arguments:
+        if one.role != "out":
+            continue
+        if one.like is not None and one.like not in drawn:
+            yield f"{one.name} is like {one.like!r}, which the kernel does not read"
+        for what, given in (("shape", one.shape), ("dtype", one.dtype)):
+            if one.like is None and given is None:
+                yield f"{one.name} has no {what}: give it one, or say what it is `like`"
 
 
 def _faults_of_random(spec: Spec) -> Iterator[str]:

@@ -126,9 +126,14 @@ def _advice(fault: Fault, backend: Backend) -> tuple[str | None, str | None]:
                 return hint.cause, hint.text
             return CAUSES.get(fault.kind), hint
     if fault.kind == "import":
-        return None, _importable()
+        return None, NO_SUCH_NAME if "cannot import name" in fault.message else _importable()
     general = backend.hints.faults.get(fault.kind) or HINTS.get(fault.kind)
     return CAUSES.get(fault.kind), general
+
+
+NO_SUCH_NAME = (
+    "The library is installed, and its version has no such name: look at the name's spelling."
+)
 
 
 def _importable() -> str:

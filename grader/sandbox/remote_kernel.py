@@ -79,7 +79,7 @@ class RemoteKernel:
         if self._too_long is None:  # else the case that took too long is reported
             self.last_case = case
         inputs = dict(self.spec.inputs(case, CaseDraw(case, self.device)))
-        check_scalars(self.spec, inputs)
+        check_inputs(self.spec, inputs)
         return inputs
 
     def run(
@@ -281,9 +281,14 @@ def _copied(values: Mapping[str, V]) -> dict[str, V]:
     return {name: v.clone() if isinstance(v, Tensor) else v for name, v in values.items()}
 
 
-def check_scalars(spec: Spec, inputs: Inputs) -> None:
-    """Raise BrokenExercise unless each number that is drawn has the type that the spec gives."""
+def check_inputs(spec: Spec, inputs: Inputs) -> None:
+    """Raise BrokenExercise unless each argument is drawn, a number in the type of the spec."""
     for argument in spec.arguments:
+        if argument.role != "out" and argument.name not in inputs:
+            raise BrokenExercise(
+                f"The exercise is broken: `inputs` draws no {argument.name}.",
+                f"It draws {', '.join(inputs) or 'nothing'}: name each as in `arguments`.",
+            )
         drawn = type(inputs.get(argument.name)).__name__
         if argument.role == "scalar" and drawn != argument.dtype:
             raise BrokenExercise(

@@ -185,7 +185,7 @@ def test_pins_are_the_course_s_without_what_developers_need(root: Path, out: Pat
 def test_a_course_without_pins_gets_those_installed_here():
     from importlib.metadata import version
 
-    lines = pins.pins(None).splitlines()
+    lines = pins.pins(None, frozenset()).splitlines()
     assert f"numpy=={version('numpy')}" in lines
     assert f"torch=={version('torch').partition('+')[0]}" in lines
     assert not any(line.startswith(("ruff==", "mypy==", "kernel-grader==")) for line in lines)
@@ -290,7 +290,7 @@ def test_readme_leads_to_files_that_are_there_and_commands_that_exist(root: Path
     ],
 )
 def test_requirements_name_the_grader(given: str, plain: str, gpu: str):
-    files = handout.requirement_files(given)
+    files = handout.requirement_files(given, frozenset())
 
     def lines(name: str) -> list[str]:
         return [line.replace(" @ ", "@ ") for line in files[name].decode().splitlines()]

@@ -33,6 +33,20 @@ def test_a_release_has_the_stub_of_each_language_and_no_fast_solution(root: Path
     assert made.solutions == 3
 
 
+def test_students_of_a_course_in_cuda_install_its_compiler(root: Path, tmp_path: Path):
+    """A language beside the first is each learner's own choice, and so is its compiler."""
+    cuda = tmp_path / "in_cuda"
+    shutil.copytree(LEVELS.parent / "cuda", cuda, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(root / "course.toml", cuda)
+    (cuda / "constraints.txt").write_text("nvidia-cuda-nvrtc==13.0.1\nruff==0.12.0\n")
+    for course, extras in ((cuda, ("[cuda]", "[cuda,gpu]")), (root, ("", "[gpu]"))):
+        build.build(order(course), out := tmp_path / f"out_{course.name}")
+        for name, extra in zip(("requirements.txt", "requirements-gpu.txt"), extras, strict=True):
+            assert (out / name).read_text().splitlines()[1] == f"kernel-grader{extra}==0.1.0"
+    pinned = (tmp_path / "out_in_cuda" / "constraints.txt").read_text()
+    assert pinned == "nvidia-cuda-nvrtc==13.0.1\n"
+
+
 def test_a_line_of_a_solution_in_another_language_is_a_secret(root: Path):
     secret = proof.secrets(root, catalog.exercises(root))
     line = "if (mine < n) out[mine] = 2.0f * x[mine];"

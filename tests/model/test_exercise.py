@@ -106,6 +106,9 @@ def test_elements_are_the_product_of_the_extents():
     [
         ({"entry": "not a name"}, "not a Python name"),
         ({"arguments": ()}, "arguments is empty"),
+        ({"arguments": (reads("x"), writes("out", like="y"))}, "out is like 'y', which the kernel"),
+        ({"arguments": (reads("x"), writes("out", dtype="float32"))}, "out has no shape"),
+        ({"arguments": (reads("x"), writes("out", shape=(1,)))}, "out has no dtype"),
         ({"arguments": (reads("x"),)}, "no argument is written"),
         ({"edges": ()}, "edges is empty"),
         ({"dtypes": ()}, "dtypes and draws"),

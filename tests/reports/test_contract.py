@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
 from grader.course.exercise import Exercise
-from grader.grading.kinds.kernel.contract import tensor_bytes
+from grader.grading.kinds.kernel.contract import sections, tensor_bytes
+from grader.model import BrokenExercise
 from grader.reports import contract
 
 COURSES = Path(__file__).parents[1] / "courses"
@@ -41,6 +44,19 @@ def test_a_contract_reads_like_this(snapshot: SnapshotAssertion):
     sizes = tensor_bytes(exercise.spec, exercise.spec.sample_case)
     assert sizes == {"x": 2048, "count": 8, "out": 4}
     assert contract.contract(exercise, 80).plain == snapshot
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        (lambda case, draw: {"x": draw.tensor()}, "the arguments fails for .*: TypeError"),
+        (lambda case, draw: {"y": draw.tensor(case.shape)}, "`inputs` draws no x"),
+    ],
+)
+def test_a_spec_whose_inputs_cannot_be_drawn_is_broken(inputs: Any, said: str):
+    spec = replace(catalog.find(SMALL, "01_double").spec, inputs=inputs)
+    with pytest.raises(BrokenExercise, match=said):
+        list(sections(spec))
 
 
 def test_an_output_of_a_shape_of_its_own_is_not_said_to_have_another_one_s():

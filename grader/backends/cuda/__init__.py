@@ -11,6 +11,7 @@ BACKEND = Backend(
     decorator="__global__",
     modules=("cuda",),
     packages=(Package(name="cuda-core", tested=("1.2.2",), needs=">=1.2,<1.3"),),
+    extra="cuda",
     can=Abilities(simulate=True, record_launches=True, compile_without_gpu=True, dry_run=True),
     dtypes=(
         *("float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"),

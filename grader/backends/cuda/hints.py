@@ -16,9 +16,19 @@ _COMPILE: dict[str, str | Advice] = {
     "is undefined": "C++ knows a name from its declaration on, and a name of CUDA such as "
     "__float2bfloat16 from the header that declares it.",
     "has no kernel": 'Without extern "C" before __global__, C++ adds the types of the parameters '
-    "to a kernel's name.",
+    'to a kernel\'s name. compile("cubin", name_expressions=(name,)) lets get_kernel find it by '
+    "its name in the source, and instantiates a template.",
+    "in name_expressions": "name_expressions is a tuple of kernels as C++ names them, such as "
+    '("add<float>",), with all arguments of a template.',
+    "must have a void return type": "A kernel is a void function. NVRTC says this, too, of a "
+    "template without its closing brace.",
     "there is no header": "NVIDIA's headers are there, such as cuda_fp16.h, cuda_bf16.h, "
     "cooperative_groups.h and cuda/std/cstdint; those of the host's C++ are not.",
+    "in inline PTX": "The assembler refuses an instruction of an asm statement: look at its name, "
+    "its modifiers and the architecture that has it.",
+    "bytes of shared memory": "More than 48 KiB must be dynamic: declare extern __shared__, and "
+    "pass shmem_size to LaunchConfig.",
+    "nvrtc: error": "NVRTC refuses an option, and has not read the source: look at ProgramOptions.",
     "neither __global__ nor": "A kernel begins with __global__, and a function that kernels call "
     "with __device__.",
 }
@@ -27,6 +37,10 @@ NUMBERS = (
     "double, np.float32(scale) for float."
 )
 _LAUNCH: dict[str, str | Advice] = {
+    "a source is in": "Program takes the source, then its language, then the options.",
+    "Unsupported target_type": 'Program.compile("cubin") makes machine code for this GPU.',
+    "a launch is launch(": "The stream is Device().default_stream, and the kernel is what "
+    "get_kernel of the compiled code returns.",
     "unsupported type": f"Pass a tensor by its address, x.data_ptr(). {NUMBERS}",
 }
 _REFUSED: dict[str, str | Advice] = {
@@ -35,6 +49,10 @@ _REFUSED: dict[str, str | Advice] = {
     "a graph of cuda.core": "Launch the kernel in each call, or record a torch.cuda.CUDAGraph on "
     "torch's stream.",
     "bits, and the parameter has": NUMBERS,
+    "driver.cuKernelSetAttribute": "Raise the kernel's limit before its first launch, and look at "
+    "the error that the call returns: a block of an H100 may have 232,448 bytes at most.",
+    "a cluster has": "driver.cuKernelSetAttribute allows up to 16 blocks, with "
+    "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED. A portable cluster has at most 8.",
     "the launch passes": "launch takes the stream, the LaunchConfig, the kernel, "
     "and then one argument for each parameter, in their order.",
 }

@@ -73,6 +73,8 @@ def check(kernel: str, sizes: Sequence[int], arguments: Sequence[Any]) -> None:
 
 def check_shared(asked: int, allowed: int) -> None:
     """Raise LaunchRefused for a launch with more dynamic shared memory, in bytes, than allowed."""
+    if asked < 0:
+        raise LaunchRefused(f"the launch asks for {asked:,} bytes of shared memory")
     if asked > allowed:
         raise LaunchRefused(
             f"the launch asks for {asked:,} bytes of shared memory, and the kernel may have "

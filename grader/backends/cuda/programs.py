@@ -15,6 +15,7 @@ from cuda import core, pathfinder
 from grader.backends.cuda.lines import numbered
 from grader.backends.cuda.refusals import KERNEL, NotCompiled, sentence
 
+REFUSED = ("NVRTC_ERROR_COMPILATION", "NVRTC_ERROR_INVALID_OPTION")
 compiled: list[Any] = []  # the code of all programs of this process: a kernel names none
 
 
@@ -37,7 +38,7 @@ class Program(core.Program):  # type: ignore[misc]
         try:
             built = super().compile(*args, **options)
         except Exception as error:
-            if "NVRTC_ERROR_COMPILATION" not in str(error):
+            if not any(name in str(error) for name in REFUSED):
                 raise
             said, line = sentence(str(error).partition("compilation log:")[2])
             raise NotCompiled(said, None if line is None else (self.file, line)) from None

@@ -8,6 +8,8 @@ from pathlib import Path
 KERNEL = "kernel.py"  # the name of every kernel file
 LONGEST = 240  # characters of NVRTC's own words
 LONGEST_NAME = 60  # characters of a file's name, which a source may choose
+# The files that NVRTC makes of a source without `#line`, and of `name_expressions`.
+SOURCE, EXPRESSIONS = "default_program", "__nv_name_map"
 
 
 class NotCompiled(Exception):
@@ -41,7 +43,14 @@ _ERROR = re.compile(
     r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.+)$",
     re.MULTILINE,
 )
-_PTXAS = re.compile(r"^ptxas.*?\b(?:error|fatal)\s*: (?P<text>.+)$", re.MULTILINE)
+# The line of the kernel file that makes a header's template, behind an error in that template.
+_MADE_BY = re.compile(rf"\bat line (\d+) of {re.escape(KERNEL)}$", re.MULTILINE)
+# NVRTC's own PTX is right: ptxas refuses a line of it for what an asm statement holds.
+_PTXAS = re.compile(
+    r"^ptxas(?P<in_ptx> application ptx input)?.*?\b(?:error|fatal)\s*: (?P<text>.+)$",
+    re.MULTILINE,
+)
+_MANGLED = re.compile(r"\b_Z(\d{1,4})(\w+)")  # the Itanium C++ ABI: the name's length, then it
 _PLAIN = (
     (
         r"A function without execution space annotations.*",
@@ -62,19 +71,31 @@ _PLAIN = (
 def sentence(log: str) -> tuple[str, int | None]:
     """Return the first error of NVRTC's log in plain words, and its line of the kernel file."""
     log = log.replace("\0", "")
-    found = _ERROR.search(log)
-    if found is None:
+    errors = list(_ERROR.finditer(log))
+    if not errors:
         assembler = _PTXAS.search(log)
         words = log.strip().splitlines() or ["NVRTC refuses it"]
-        return _plain(words[0] if assembler is None else assembler["text"]), None
-    file, line = Path(found["file"]).name, int(found["line"])
+        if assembler is None:
+            return _plain(words[0]), None
+        where = " (in inline PTX)" if assembler["in_ptx"] else ""
+        return _plain(assembler["text"]) + where, None
+    # An error in an expression follows from one in the source, if there is one.
+    found = next((one for one in errors if one["file"] != EXPRESSIONS), errors[0])
+    said, file, line = _plain(found["text"]), Path(found["file"]).name, int(found["line"])
     if file == KERNEL:
-        return _plain(found["text"]), line
-    where = "" if file == "default_program" else f"{file[:LONGEST_NAME]}, "
-    return f"{_plain(found['text'])} ({where}line {line} of the source)", None
+        return said, line
+    if file == EXPRESSIONS:
+        return f"{said} (in name_expressions)", None
+    if file == SOURCE:
+        return f"{said} (line {line} of the source)", None
+    following = _ERROR.search(log, found.end())
+    made_by = _MADE_BY.search(log, found.end(), following.start() if following else len(log))
+    where = f"{file[:LONGEST_NAME]}, line {line}"
+    return f"{said} ({where})", None if made_by is None else int(made_by[1])
 
 
 def _plain(text: str) -> str:
+    text = _MANGLED.sub(lambda symbol: symbol[2][: int(symbol[1])], text)
     for pattern, instead in _PLAIN:
         text = re.sub(pattern, instead, text)
     return re.sub(r"\b0x([0-9a-f]{1,16})\b", lambda m: f"{int(m[1], 16):,}", text)[:LONGEST]

@@ -19,6 +19,9 @@ from grader.backends.cuda.refusals import LaunchRefused, NotCompiled, NotSimulat
 
 TARGET = 90  # the compute capability, times ten, of the GPU that these names pretend to be
 MOST_THREADS = 1024
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+MOST_BLOCKS, MOST_OF_BLOCK = (2**31 - 1, 65_535, 65_535), (MOST_THREADS, MOST_THREADS, 64)
+MOST_OF_CLUSTER, MOST_OF_LARGER_CLUSTER = 8, 16  # blocks; the larger must be allowed
 # Of that GPU, an H100.
 PROPERTIES = {
     "max_registers_per_block": 65536,
@@ -30,6 +33,7 @@ PROPERTIES = {
     "multiprocessor_count": 132,
     "warp_size": 32,
 }
+LANGUAGES, TARGETS = ("c++", "ptx", "nvvm"), ("ptx", "cubin", "ltoir")  # as cuda.core takes them
 # Options of a source that the judge's compiler takes over. It has headers of its own.
 OPTIONS = (
     *("std", "max_register_count", "ftz", "prec_sqrt", "prec_div", "fma", "use_fast_math"),
@@ -39,6 +43,7 @@ OPTIONS = (
 )
 HARMLESS = ("name", "arch", "include_path", "use_bundled_headers", "no_display_error_number")
 SHARED = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+LARGER_CLUSTER = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 Capability = namedtuple("Capability", "major minor")
 
 
@@ -169,13 +174,18 @@ class Program(programs.Program):
             given = getattr(options, name)
             if given not in (None, False, [], ()) and name not in (*OPTIONS, *HARMLESS):
                 raise NotSimulated(f"ProgramOptions({name}=...) needs a GPU here")
+        if str(code_type).lower() not in LANGUAGES:
+            raise ValueError(
+                'a source is in "c++", "ptx" or "nvvm": Program(SOURCE, "c++", options)'
+            )
         if str(code_type).lower() != "c++":
             raise NotSimulated(f"a source in {code_type} needs a GPU here")
         super().__init__(code, code_type, options)
 
     def compile(self, target_type: Any, name_expressions: Any = (), *args: Any, **more: Any) -> Any:
         """Compile to machine code, whatever the file wants: a driver would make that of PTX."""
-        built = super().compile("cubin", name_expressions=tuple(name_expressions))
+        target = "cubin" if target_type in TARGETS else target_type
+        built = super().compile(target, name_expressions=tuple(name_expressions))
         return ObjectCode(self, built, tuple(name_expressions))
 
 
@@ -186,11 +196,12 @@ class Linker:
 
 @dataclass
 class Launched:
-    """The launches since the last call began, and the shared memory that kernels may ask for."""
+    """The launches since the last call began, and the sizes that kernels may ask for."""
 
     kernels: dict[tuple[Kernel, int, int], None] = field(default_factory=dict)
     count: int = 0
     most_shared: dict[Kernel, int] = field(default_factory=dict)  # bytes
+    most_of_cluster: dict[Kernel, int] = field(default_factory=dict)  # blocks
 
 
 launched = Launched()
@@ -199,23 +210,43 @@ launched = Launched()
 def set_kernel_attribute(
     attribute: Any, value: int, handle: KernelHandle, device: Any
 ) -> tuple[Any]:
-    """Note how much shared memory a launch of this kernel may ask for, in bytes."""
+    """Note how much shared memory or how large a cluster a launch of this kernel may have."""
     if attribute == SHARED:
         if value > PROPERTIES["max_shared_memory_per_block_optin"]:
             return (driver.CUresult.CUDA_ERROR_INVALID_VALUE,)
         launched.most_shared[handle.kernel] = value
+    if attribute == LARGER_CLUSTER:
+        most = MOST_OF_LARGER_CLUSTER if value else MOST_OF_CLUSTER
+        launched.most_of_cluster[handle.kernel] = most
     return (driver.CUresult.CUDA_SUCCESS,)
 
 
 def launch(stream: Any, config: Any, kernel: Kernel, *arguments: Any) -> None:
     """Note a launch. Raises TypeError and LaunchRefused for one that a GPU would refuse."""
-    if not isinstance(kernel, Kernel) or not isinstance(config, core.LaunchConfig):
+    placed = hasattr(stream, "__cuda_stream__") and isinstance(config, core.LaunchConfig)
+    if not placed or not isinstance(kernel, Kernel):
         raise TypeError("a launch is launch(stream, LaunchConfig(...), kernel, *arguments)")
     threads = math.prod(config.block)
-    if threads > MOST_THREADS:
-        raise LaunchRefused(f"a block has {threads:,} threads, and a GPU takes {MOST_THREADS:,}")
+    _check_sizes(config, threads, launched.most_of_cluster.get(kernel, MOST_OF_CLUSTER))
     parameters.check_shared(config.shmem_size, launched.most_shared.get(kernel, 48 << 10))
     _kernel_arg_handler.ParamHolder(arguments)
     parameters.check(kernel.name, kernel.sizes, arguments)
     launched.kernels[kernel, threads, config.shmem_size] = None
     launched.count += 1
+
+
+def _check_sizes(config: Any, threads: int, most_of_cluster: int) -> None:
+    cluster = config.cluster or (1, 1, 1)
+    blocks = tuple(map(math.prod, zip(config.grid, cluster, strict=True)))
+    limits = [
+        ("a block", "threads", threads, MOST_THREADS),
+        ("a cluster", "blocks", math.prod(cluster), most_of_cluster),
+    ]
+    for axis, in_grid, most_blocks, in_block, most_threads in zip(
+        "xyz", blocks, MOST_BLOCKS, config.block, MOST_OF_BLOCK, strict=True
+    ):
+        limits.append(("the grid", f"blocks along {axis}", in_grid, most_blocks))
+        limits.append(("a block", f"threads along {axis}", in_block, most_threads))
+    for whose, what, size, most in limits:
+        if size > most:
+            raise LaunchRefused(f"{whose} has {size:,} {what}, and a GPU takes {most:,}")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
 import grader
+from grader import backends
 from grader.classroom.release import contents, handout, pins, proof, repository, wheel
 from grader.course import Exercise, Manifest, Settings, manifest, settings, text_of
-from grader.model import UsageError, fill_folder, replacing_folder
+from grader.model import Spec, UsageError, fill_folder, replacing_folder
 
 CONSTRAINTS = "constraints.txt"
 
@@ -114,18 +115,19 @@ def settings_of(root: Path) -> Settings:
 def _add_handout(files: dict[str, bytes], order: Order, about: Settings) -> None:
     course_pins = order.root / CONSTRAINTS
     text = text_of(course_pins) if course_pins.is_file() else None
+    extras = _extras(order.exercises)
     added = {
         "README.md": handout.readme(about, order.exercises, order.ci).encode(),
         ".gitignore": handout.GITIGNORE.encode(),
         ".gitattributes": handout.GITATTRIBUTES.encode(),
-        CONSTRAINTS: pins.pins(text).encode(),
+        CONSTRAINTS: pins.pins(text, extras).encode(),
     }
     if order.grader is None:
         place = f"wheels/{wheel.file_name()}"
         added[place] = wheel.build()
-        added |= handout.requirement_files(f"./{place}")
+        added |= handout.requirement_files(f"./{place}", extras)
     else:
-        added |= handout.requirement_files(order.grader)
+        added |= handout.requirement_files(order.grader, extras)
     for path, content in added.items():
         if path in files:
             raise UsageError(
@@ -133,6 +135,12 @@ def _add_handout(files: dict[str, bytes], order: Order, about: Settings) -> None
                 "Give yours another name.",
             )
         files[path] = content
+
+
+def _extras(exercises: Sequence[Exercise]) -> frozenset[str]:
+    specs = (exercise.any_spec for exercise in exercises)
+    named = (backends.find(spec.backend).extra for spec in specs if isinstance(spec, Spec))
+    return frozenset(extra for extra in named if extra is not None)
 
 
 def _everything(folder: Path, git: bool) -> Iterator[tuple[str, bytes]]:

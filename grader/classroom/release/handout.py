@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from packaging.requirements import InvalidRequirement, Requirement
 
@@ -133,13 +133,13 @@ It brings lessons, tests and new exercises, and never touches a kernel file that
 """
 
 
-def requirements(grader: str, extra: str = "") -> str:
+def requirements(grader: str, extras: Collection[str]) -> str:
     """Return a pip requirements file for the grader, a wheel's path or a requirement.
 
-    `extra` is one of the grader's extras. Raises UsageError for a text that pip would not read.
+    `extras` are some of the grader's extras. Raises UsageError for a text that pip would not read.
     """
     if grader.startswith("./"):
-        line = f"{grader}[{extra}]" if extra else grader
+        line = f"{grader}[{','.join(sorted(extras))}]" if extras else grader
     else:
         try:
             requirement = Requirement(grader)
@@ -148,15 +148,15 @@ def requirements(grader: str, extra: str = "") -> str:
                 f"--grader {grader!r} is no requirement that pip reads.",
                 "Write kernel-grader==VERSION, or kernel-grader @ https://HOST/FILE.whl.",
             ) from None
-        requirement.extras |= {extra} - {""}
+        requirement.extras |= set(extras)
         line = str(requirement)
     return f"-c constraints.txt\n{line}\n"
 
 
-def requirement_files(grader: str) -> dict[str, bytes]:
+def requirement_files(grader: str, extras: frozenset[str]) -> dict[str, bytes]:
     return {
-        REQUIREMENTS: requirements(grader).encode(),
-        f"requirements-{STUDENTS}.txt": requirements(grader, STUDENTS).encode(),
+        REQUIREMENTS: requirements(grader, extras).encode(),
+        f"requirements-{STUDENTS}.txt": requirements(grader, extras | {STUDENTS}).encode(),
     }
 
 

@@ -16,17 +16,18 @@ from grader.model import UsageError
 STUDENTS, AUTHORS = "gpu", "dev"
 
 
-def pins(constraints: str | None) -> str:
+def pins(constraints: str | None, extras: frozenset[str]) -> str:
     """Return a pip constraints file. `constraints` is the course's own, or None.
 
+    `extras` are those of the grader that its students install beside `STUDENTS`.
     Packages for developers alone are left out. Raises UsageError for a line that pip would not
     read.
     """
-    needed = _needed(STUDENTS)
+    needed = _needed(extras | {STUDENTS})
     if constraints is None:
         lines = list(_installed(needed))
     else:
-        unwanted = _needed(AUTHORS) - needed
+        unwanted = _needed(frozenset({AUTHORS})) - needed
         lines = [line for line in _lines(constraints) if _name(line) not in unwanted]
     return "".join(f"{line}\n" for line in lines)
 
@@ -56,8 +57,8 @@ def _installed(names: set[str]) -> Iterator[str]:
             continue  # of another system, or of the extra
 
 
-def _needed(extra: str) -> set[str]:
-    todo = [(canonicalize_name(wheel.NAME), frozenset((extra,)))]
+def _needed(extras: frozenset[str]) -> set[str]:
+    todo = [(canonicalize_name(wheel.NAME), extras)]
     seen = set(todo)
     while todo:
         name, extras = todo.pop()

@@ -123,6 +123,15 @@ def test_an_error_while_the_file_is_imported_fails_there(graded: Graded, tmp_pat
     assert failure["frames"][-1]["line"] == line_of(kernel, "int i")
 
 
+def test_a_name_that_a_library_lacks_is_no_import_of_another_library(
+    graded: Graded, tmp_path: Path
+):
+    _, _, steps = graded(changed(tmp_path, "import Device,", "import Devise as Device,"))
+    failure = steps["load"]["failure"]
+    assert failure["kind"] == "import"
+    assert "spelling" in failure["hint"]
+
+
 def test_a_source_includes_no_file_of_the_course(graded: Graded, tmp_path: Path):
     """Neither where the worker compiles it, nor where the judge does."""
     asks = '#if __has_include("{0}")\n#error {1}\n#endif\n#include <cuda_bf16.h>'
@@ -149,6 +158,20 @@ def test_clusters_with_shared_memory_of_a_launch_are_compiled(graded: Graded, tm
     required = [one for one in steps["compile"]["compiled"] if one["required"]]
     assert {one["shared_bytes"] for one in required} == {100 << 10}
     assert {one["blocks"] for one in required} == {2}
+
+
+def test_a_cluster_of_more_blocks_may_be_allowed(graded: Graded, tmp_path: Path):
+    kernel = changed(
+        tmp_path,
+        "block=THREADS)",
+        "block=THREADS, cluster=16)\n"
+        "    from cuda.bindings import driver\n"
+        "    larger = driver.CUfunction_attribute."
+        "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED\n"
+        "    driver.cuKernelSetAttribute(larger, 1, compiled(x.dtype).handle, 0)",
+    )
+    code, _, steps = graded(kernel)
+    assert (code, steps["compile"]["outcome"]) == (3, "pass")
 
 
 def test_shared_memory_that_was_not_allowed_is_refused(graded: Graded, tmp_path: Path):
@@ -234,6 +257,54 @@ def test_what_only_a_gpu_knows_is_no_fault(
             "the launch passes 3 of the 4 arguments of vector_add<float>",
         ),
         ("x.data_ptr(), y", "x, y", "exception", "TypeError: the argument is of unsupported type"),
+        (
+            'std="c++17"',
+            'std="c++99"',
+            "compile",
+            "the kernel cannot be compiled: nvrtc: error: invalid value for --std(-std)",
+        ),
+        (
+            'Program(SOURCE, "c++"',
+            'Program("c++", SOURCE',
+            "exception",
+            'ValueError: a source is in "c++", "ptx" or "nvvm": Program(SOURCE, "c++", options)',
+        ),
+        (
+            'compile("cubin"',
+            'compile("sass"',
+            "exception",
+            'ValueError: Unsupported target_type="sass" for NVRTC',
+        ),
+        (
+            "block=THREADS",
+            "block=THREADS, shmem_size=-1",
+            "launch_refused",
+            "the launch asks for -1 bytes of shared memory",
+        ),
+        (
+            "grid=-(-n // THREADS)",
+            "grid=(1, 65_536)",
+            "launch_refused",
+            "the grid has 65,536 blocks along y, and a GPU takes 65,535",
+        ),
+        (
+            "block=THREADS",
+            "block=(1, 1, 65)",
+            "launch_refused",
+            "a block has 65 threads along z, and a GPU takes 64",
+        ),
+        (
+            "block=THREADS",
+            "block=THREADS, cluster=(3, 3)",
+            "launch_refused",
+            "a cluster has 9 blocks, and a GPU takes 8",
+        ),
+        (
+            "launch(Device().default_stream",
+            "launch(None",
+            "exception",
+            "TypeError: a launch is launch(stream, LaunchConfig(...), kernel",
+        ),
     ],
 )
 def test_a_launch_that_a_gpu_would_refuse_fails(
@@ -244,6 +315,25 @@ def test_a_launch_that_a_gpu_would_refuse_fails(
     assert (code, failure["kind"]) == (1, kind)
     assert failure["message"].startswith(message)
     assert failure["hint"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ('compile("cubin", name_expressions=(name,))', 'compile("cubin")', "name_expressions"),
+        ("name_expressions=(name,)", "name_expressions=name", "tuple"),
+        ("    // END SOLUTION\n}", "    // END SOLUTION\n", "closing brace"),
+        ("block=THREADS", "block=THREADS, shmem_size=1 << 20", "error that the call returns"),
+        ("if (i < n)", 'asm("foo;"); if (i < n)', "asm statement"),
+        ("if (i < n)", "__shared__ T a[1 << 16]; a[i] = x[i]; if (a[i + 1] > T(0))", "shmem_size"),
+    ],
+)
+def test_a_hint_names_the_likely_mistake(
+    graded: Graded, tmp_path: Path, old: str, new: str, hint: str
+):
+    code, _, steps = graded(changed(tmp_path, old, new))
+    assert code == 1
+    assert hint in steps["correctness"]["failure"]["hint"]
 
 
 HONEST = Path(__file__).parents[2] / "redteam" / "honest" / "cuda" / "01_vector_add"

@@ -33,8 +33,34 @@ HOST = (
             "there is no header stdio.h",
             2,
         ),
-        ("/usr/include/cuda_fp16.h(9): error: d\n", "d (cuda_fp16.h, line 9 of the source)", None),
+        ("/usr/include/cuda_fp16.h(9): error: d\n", "d (cuda_fp16.h, line 9)", None),
         ("default_program(9): error: e\n", "e (line 9 of the source)", None),
+        (
+            '__nv_name_map(2): error: identifier "axpi" is undefined\n'
+            "__nv_name_map(2): error: expected an expression\n",
+            'identifier "axpi" is undefined (in name_expressions)',
+            None,
+        ),
+        (
+            "__nv_name_map(2): error: expected an identifier\n\n"
+            "kernel.py(16): error: closing brace of template definition not found\n",
+            "closing brace of template definition not found",
+            16,
+        ),
+        (
+            "/usr/cub/warp.cuh(67): error: f\n          detected during:\n"
+            '            instantiation of class "A" at line 3 of /usr/cub/block.cuh\n'
+            '            instantiation of class "B" at line 20 of kernel.py\n\n'
+            "kernel.py(30): error: g\n",
+            "f (warp.cuh, line 67)",
+            20,
+        ),
+        (
+            "/usr/cub/warp.cuh(67): error: f\n\nkernel.py(9): error: g\n          detected during "
+            'instantiation of "h" at line 20 of kernel.py\n',
+            "f (warp.cuh, line 67)",
+            None,
+        ),
         (
             "ptxas error   : Entry function 'f' uses too much shared data (0x61a80 bytes, 0xc000 "
             "max)\n",
@@ -42,8 +68,14 @@ HOST = (
             None,
         ),
         (
+            "ptxas error   : Entry function '_Z4axpyIfEvfPKT_S2_PS0_x' uses too much shared data "
+            "(0x13880 bytes, 0xc000 max)\n",
+            "axpy declares 80,000 bytes of shared memory, and a block may declare 49,152",
+            None,
+        ),
+        (
             "ptxas application ptx input, line 23; error   : Unknown modifier '.bar'\n",
-            "Unknown modifier '.bar'",
+            "Unknown modifier '.bar' (in inline PTX)",
             None,
         ),
         ("\0\n", "NVRTC refuses it", None),

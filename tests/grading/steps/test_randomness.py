@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from messages import text_of
 from one_step import one_step, take_as_passed
 from specs import with_spec
@@ -26,7 +25,7 @@ from grader.grading.recording import run
 from grader.grading.session import Grading
 from grader.grading.steps import every as every_step
 from grader.grading.steps.randomness import words
-from grader.model.arguments import MOST_SEED, Inputs, scalar, seed
+from grader.model.arguments import MOST_SEED, Inputs, scalar, seed, writes
 from grader.model.cases import Case
 from grader.model.errors import BrokenExercise
 from grader.model.outcomes import Outcome
@@ -34,7 +33,7 @@ from grader.model.randomness import Choice
 from grader.model.results import Step
 from grader.model.verdict import exit_code
 from grader.sandbox.fork_servers import ForkServers
-from grader.sandbox.remote_kernel import check_scalars
+from grader.sandbox.remote_kernel import check_inputs
 
 pytestmark = pytest.mark.slow
 
@@ -306,11 +305,11 @@ def test_a_spec_that_does_not_fit_is_refused(changes: dict[str, object], message
 
 
 def test_a_seed_out_of_range_is_the_exercises_fault():
-    spec = replace(DROPOUT.spec, arguments=(seed("seed"), DROPOUT.spec.arguments[-1]))
-    inputs: Inputs = {"seed": MOST_SEED + 1, "out": torch.zeros(1)}
+    spec = replace(DROPOUT.spec, arguments=(seed("seed"), writes("out", shape=(1,), dtype="int8")))
+    inputs: Inputs = {"seed": MOST_SEED + 1}
     with pytest.raises(BrokenExercise, match="seed is 2147483648"):
-        check_scalars(spec, inputs)
-    check_scalars(spec, {**inputs, "seed": MOST_SEED})
+        check_inputs(spec, inputs)
+    check_inputs(spec, {**inputs, "seed": MOST_SEED})
 
 
 def test_probabilities_that_are_not_one_together_are_the_exercises_fault(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from grader.grading.kind import Sections
 from grader.model import ITEMSIZE, Argument, Case, Spec, how_often
@@ -21,7 +22,9 @@ def sections(spec: Spec) -> Sections:
     """Yield the contract. Imports torch: the sizes of a sample case follow from its inputs."""
     case = spec.sample_case
     yield f"entry  {spec.signature}", _arguments(spec)
-    sizes = tensor_bytes(spec, case)
+    from grader.grading.trials import trusted
+
+    sizes = trusted(partial(tensor_bytes, spec, case), "laying out the arguments", case)
     yield "least traffic", _traffic(spec, sizes, needed_bytes(spec, case, sizes), case)
 
 
@@ -77,9 +80,11 @@ def needed_bytes(spec: Spec, case: Case, sizes: Mapping[str, int]) -> dict[str, 
 def tensor_bytes(spec: Spec, case: Case) -> dict[str, int]:
     """Return the bytes of each tensor of a case. Imports torch, to draw the inputs."""
     from grader.correctness import NAMES, CaseDraw
+    from grader.sandbox import check_inputs
 
     shapes: dict[str, tuple[tuple[int, ...], str]] = {}
     inputs = spec.inputs(case, CaseDraw(case))
+    check_inputs(spec, inputs)
     for name, value in inputs.items():
         if not isinstance(value, float | int):
             shapes[name] = (tuple(value.shape), NAMES[value.dtype])
