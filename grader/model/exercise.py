@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from grader.model.arguments import ITEMSIZE, Argument, Inputs
-from grader.model.base_spec import BaseSpec
+from grader.model.base_spec import BaseSpec, require_tuples
 from grader.model.cases import DRAWS, Case, Draw
 from grader.model.errors import BrokenExercise, UsageError
 from grader.model.instructions import Instructions, faults_of
@@ -60,6 +60,9 @@ class Tolerance:
     exact: tuple[str, ...] = ()
     rounded_once: bool = False
     also_right: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
+
+    def __post_init__(self) -> None:
+        require_tuples(self)
 
 
 # Values of `Budget.count`. Reads, writes (of elements of global and of shared memory) and barriers
@@ -115,6 +118,7 @@ class Mistake:
     near: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        require_tuples(self)
         given = [each for each in (self.reference, self.blocked, self.only) if each is not None]
         if len(given) != 1:
             raise ValueError(f"the mistake {self.cause!r} needs reference, blocked or only")

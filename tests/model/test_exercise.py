@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from grader.course import catalog
 from grader.model.arguments import reads, updates, writes
 from grader.model.cases import Case
 from grader.model.errors import UsageError
+from grader.model.exercise import Mistake, Tolerance
+from grader.model.instructions import Instructions
+from grader.model.randomness import Choice, Randomness
 from grader.model.scored import Gates, Scored
 
 SMALL = Path(__file__).parents[1] / "courses" / "small"
@@ -119,6 +123,30 @@ def test_elements_are_the_product_of_the_extents():
 def test_a_spec_that_cannot_be_graded_is_refused(change: dict[str, object], message: str):
     with pytest.raises(ValueError, match=message):
         replace(SPEC, **change)
+
+
+@pytest.mark.parametrize("name", ["edges", "dtypes", "hints", "needs", "also", "also_scored"])
+@pytest.mark.parametrize("entry", [SPEC, "float32, float16", ["rows"]])
+def test_a_tuple_without_its_comma_is_refused(name: str, entry: object):
+    """`dtypes=("float32")` is a string, whose letters would be taken for dtypes."""
+    with pytest.raises(ValueError, match=rf"{name} is a tuple, not .*, as in \(entry,\)"):
+        replace(SPEC, **{name: entry})
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: Mistake(cause="mean", hint="Add up.", only=lambda inputs: {}, near=r"tl\.sum"),
+        lambda: Instructions(most=2.0, best=1.0, hint="Add up.", near=r"tl\.sum"),
+        lambda: Tolerance(terms=lambda case: 1, exact="integers"),
+        lambda: Randomness(choices=Choice, case=Case((1,), "float32")),
+    ],
+    ids=["Mistake", "Instructions", "Tolerance", "Randomness"],
+)
+def test_a_part_of_a_spec_refuses_a_tuple_without_its_comma(build: Callable[[], object]):
+    """Each letter of `near` would be a regular expression, and the first line have one of them."""
+    with pytest.raises(ValueError, match=r"is a tuple, not .*, as in \(entry,\)"):
+        build()
 
 
 def test_a_signature_lists_the_arguments_in_order():
