@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.model.arguments import ITEMSIZE, Argument, Inputs
 from grader.model.base_spec import BaseSpec, require_tuples
-from grader.model.cases import DRAWS, Case, Draw
+from grader.model.cases import DRAWS, Case, Draw, are_extents, is_extent
 from grader.model.errors import BrokenExercise, UsageError
 from grader.model.instructions import Instructions, faults_of
 from grader.model.randomness import Randomness
@@ -240,6 +240,7 @@ class Spec(BaseSpec):
             (len(self.hints) < 3, "hints has fewer than three entries"),
             ((self.scored is None) != (self.gates is None), "scored needs gates, and gates scored"),
             (self.scored is None and bool(self.also_scored), "also_scored needs scored"),
+            *((True, fault) for fault in _faults_of_cases(self)),
             *((True, fault) for fault in faults_of_scored(self._every_scored)),
             (
                 any(not 0 < gates.passing <= gates.great <= 1 for gates in self._every_gates),
@@ -269,6 +270,19 @@ class Spec(BaseSpec):
     def entries(self) -> tuple[Spec, ...]:
         """The first entry, then those of `also`."""
         return (replace(self, also=()), *self.also) if self.also else (self,)
+
+    @property
+    def named_cases(self) -> Iterator[tuple[str, Case]]:
+        """Each case that the spec holds, with its field; none is drawn."""
+        yield from (("edges", case) for case in self.edges)
+        yield "counted", self.counted
+        others = {
+            "launched": self.launched,
+            "pictured": self.pictured,
+            "memory_counted": self.memory_counted,
+            "random": self.random and self.random.case,
+        }
+        yield from ((field, case) for field, case in others.items() if case is not None)
 
     @property
     def backends(self) -> tuple[str, ...]:
@@ -361,6 +375,16 @@ def _faults_of_random(spec: Spec) -> Iterator[str]:
         yield "random has fewer than two choices"
     if spec.tolerance.also_right is not None:
         yield "a random output has choices: the tolerance has no `also_right` beside them"
+
+
+def _faults_of_cases(spec: Spec) -> Iterator[str]:
+    if not are_extents(spec.largest):
+        yield f"largest is a tuple of whole numbers, 1 or more, and not {spec.largest!r}"
+    if not is_extent(spec.most_elements):
+        yield f"most_elements is a whole number, 1 or more, and not {spec.most_elements!r}"
+    for field, case in spec.named_cases:
+        if case.fault:
+            yield f"a case of {field} is wrong: {case.fault}"
 
 
 def _faults_of_entries(spec: Spec) -> Iterator[str]:

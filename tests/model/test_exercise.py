@@ -125,6 +125,35 @@ def test_a_spec_that_cannot_be_graded_is_refused(change: dict[str, object], mess
         replace(SPEC, **change)
 
 
+@pytest.mark.parametrize("field", ["edges", "counted", "launched", "pictured", "memory_counted"])
+@pytest.mark.parametrize(
+    ("case", "fault"),
+    [
+        (Case((0,), "float32"), "shape is a tuple of whole numbers"),
+        (Case((-3,), "float32"), "shape is a tuple of whole numbers"),
+        (Case((3.0,), "float32"), "shape is a tuple of whole numbers"),
+        (Case((True,), "float32"), "shape is a tuple of whole numbers"),
+        (Case((), "float32"), "shape is a tuple of whole numbers"),
+        (Case(5, "float32"), "shape is a tuple of whole numbers"),
+        (Case((5,), "float32", draw="nope"), "draw may be rows, .* and not 'nope'"),
+        (Case((5,), "float32", pad=-1), "pad is a whole number, 0 or more, and not -1"),
+        (Case((5,), "float32", offset=0.5), "offset is a whole number, 0 or more, and not 0.5"),
+    ],
+)
+def test_a_case_that_cannot_be_drawn_is_refused(field: str, case: Case, fault: str):
+    with pytest.raises(ValueError, match=rf"{field} .*{fault}"):
+        replace(SPEC, **{field: (case,) if field == "edges" else case})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"largest": (0,)}, {"largest": ()}, {"largest": (2.5,)}, {"most_elements": 0}],
+)
+def test_limits_of_drawn_cases_are_whole_numbers(change: dict[str, object]):
+    with pytest.raises(ValueError, match=rf"{next(iter(change))} is a .*whole number.*, 1 or more"):
+        replace(SPEC, **change)
+
+
 @pytest.mark.parametrize("name", ["edges", "dtypes", "hints", "needs", "also", "also_scored"])
 @pytest.mark.parametrize("entry", [SPEC, "float32, float16", ["rows"]])
 def test_a_tuple_without_its_comma_is_refused(name: str, entry: object):
