@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from grader.model.arguments import ITEMSIZE, Argument, Inputs
+from grader.model.arguments import ITEMSIZE, Argument, Inputs, faults_of_arguments
 from grader.model.base_spec import BaseSpec, require_tuples
 from grader.model.cases import DRAWS, Case, Draw, are_extents, is_extent
 from grader.model.errors import BrokenExercise, UsageError
@@ -232,8 +232,7 @@ class Spec(BaseSpec):
             *((True, fault) for fault in _faults_of_entries(self)),
             (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
             (len({*self.backends}) < len(self.backends), "also_in names a backend twice"),
-            (not self.arguments, "arguments is empty"),
-            (not any(a.filled for a in self.arguments), "no argument is written by the kernel"),
+            *((True, fault) for fault in faults_of_arguments(self.arguments)),
             (not self.edges, "edges is empty: a check would test no fixed case"),
             (not self.dtypes or not self.draws, "dtypes and draws each need an entry"),
             (not set(self.draws) <= set(DRAWS), f"draws may be {', '.join(DRAWS)}"),

@@ -13,7 +13,7 @@ from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
-from grader.model.arguments import reads, updates, writes
+from grader.model.arguments import reads, scalar, updates, writes
 from grader.model.cases import Case
 from grader.model.errors import UsageError
 from grader.model.exercise import Mistake, Tolerance
@@ -24,6 +24,8 @@ from grader.model.scored import Gates, Scored
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 SPEC = catalog.find(SMALL, "01_double").spec
 ROW_SUM = catalog.find(SMALL, "02_row_sum").spec
+
+OUT = writes("out", like="x")
 
 CASES = st.builds(
     Case,
@@ -111,6 +113,15 @@ def test_elements_are_the_product_of_the_extents():
         ({"entry": "not a name"}, "not a Python name"),
         ({"arguments": ()}, "arguments is empty"),
         ({"arguments": (reads("x"),)}, "no argument is written"),
+        ({"arguments": (reads("x"), reads("x"), OUT)}, "two arguments are called x"),
+        ({"arguments": (reads("y"), OUT)}, "out is like 'x', and not one of the inputs: y"),
+        ({"arguments": (scalar("x"), OUT)}, "out is like 'x', and not one of the inputs"),
+        ({"arguments": (reads("x"), writes("out"))}, "out needs `like`, or `shape` and `dtype`"),
+        ({"arguments": (reads("x"), writes("out", shape=(3,)))}, "out needs `like`, or"),
+        ({"arguments": (reads("x", at_most=-1), OUT)}, "x is moved at most .* and not -1"),
+        ({"arguments": (reads("x", at_most=1.5), OUT)}, "x is moved at most .* and not 1.5"),
+        ({"arguments": (reads("x", at_most="3"), OUT)}, "x is moved at most .* and not '3'"),
+        ({"arguments": (reads("x", bytes=40), OUT)}, "`bytes` of x is a function .* not 40"),
         ({"edges": ()}, "edges is empty"),
         ({"dtypes": ()}, "dtypes and draws"),
         ({"draws": ()}, "dtypes and draws"),

@@ -26,7 +26,7 @@ from grader.grading.recording import run
 from grader.grading.session import Grading
 from grader.grading.steps import every as every_step
 from grader.grading.steps.randomness import words
-from grader.model.arguments import MOST_SEED, Inputs, scalar, seed
+from grader.model.arguments import MOST_SEED, Inputs, reads, scalar, seed, writes
 from grader.model.cases import Case
 from grader.model.errors import BrokenExercise
 from grader.model.outcomes import Outcome
@@ -306,8 +306,8 @@ def test_a_spec_that_does_not_fit_is_refused(changes: dict[str, object], message
 
 
 def test_a_seed_out_of_range_is_the_exercises_fault():
-    spec = replace(DROPOUT.spec, arguments=(seed("seed"), DROPOUT.spec.arguments[-1]))
-    inputs: Inputs = {"seed": MOST_SEED + 1, "out": torch.zeros(1)}
+    spec = replace(DROPOUT.spec, arguments=(reads("x"), seed("seed"), writes("out", like="x")))
+    inputs: Inputs = {"x": torch.zeros(1), "seed": MOST_SEED + 1}
     with pytest.raises(BrokenExercise, match="seed is 2147483648"):
         check_scalars(spec, inputs)
     check_scalars(spec, {**inputs, "seed": MOST_SEED})

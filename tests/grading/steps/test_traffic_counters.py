@@ -126,7 +126,7 @@ def budget(*arguments: object, scratch: int = 0) -> counters.Budget:
 
 
 def test_a_budget_is_the_sum_of_what_each_argument_allows():
-    found = budget(reads("x", at_most=2), reads("y"), writes("out"), scratch=7)
+    found = budget(reads("x", at_most=2), reads("y"), writes("out", like="x"), scratch=7)
     assert found == counters.Budget(least_read=110, most_read=217, most_written=57)
 
 
@@ -136,10 +136,12 @@ def test_an_argument_that_is_updated_counts_both_ways():
 
 
 def test_an_output_may_be_read_between_two_writes():
-    assert budget(reads("x"), writes("out", at_most=3)).most_read == 100 + 2 * 50
+    assert budget(reads("x"), writes("out", like="x", at_most=3)).most_read == 100 + 2 * 50
 
 
-@pytest.mark.parametrize("argument", [reads("x", at_most=None), writes("out", at_most=None)])
+@pytest.mark.parametrize(
+    "argument", [reads("x", at_most=None), writes("out", like="y", at_most=None)]
+)
 def test_without_a_limit_no_sum_can_be_judged(argument):
     with pytest.raises(NotCounted, match=f"lets {argument.name} be moved any number of times"):
         budget(argument, updates("y"))
