@@ -23,7 +23,7 @@ from .pretender import ANSWERS as ANSWERS
 from .pretender import Pretender as Pretender
 from .remote_kernel import RemoteKernel as RemoteKernel
 from .remote_kernel import Watched as Watched
-from .remote_kernel import check_scalars as check_scalars
+from .remote_kernel import check_inputs as check_inputs
 from .remote_kernel import destinations as destinations
 from .worker_link import Entry as Entry
 from .worker_link import WorkerLink as WorkerLink

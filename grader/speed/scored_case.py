@@ -14,7 +14,7 @@ from torch import Tensor
 
 from grader.correctness import LargeDraw, NumberDraw
 from grader.model import Case, Inputs, Spec
-from grader.sandbox import REDZONE, check_scalars, destinations
+from grader.sandbox import REDZONE, check_inputs, destinations
 
 FEW = 64  # rows of a case from which the bytes of one row follow
 FEW_ELEMENTS = 1 << 20  # drawn in some milliseconds
@@ -33,7 +33,7 @@ def arguments(
     """
     drawn = _drawn(spec, case, device)
     inputs = {name: _without_memory(value) for name, value in drawn.items()}
-    check_scalars(spec, inputs)
+    check_inputs(spec, inputs)
     return inputs | destinations(spec, inputs, torch.device("meta"))
 
 

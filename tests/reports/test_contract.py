@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
 from grader.course.exercise import Exercise
-from grader.grading.kinds.kernel.contract import tensor_bytes
+from grader.grading.kinds.kernel.contract import sections, tensor_bytes
+from grader.model.errors import BrokenExercise
 from grader.reports import contract
 
 COURSES = Path(__file__).parents[1] / "courses"
@@ -41,6 +44,20 @@ def test_a_contract_reads_like_this(snapshot: SnapshotAssertion):
     sizes = tensor_bytes(exercise.spec, exercise.spec.sample_case)
     assert sizes == {"x": 2048, "count": 8, "out": 4}
     assert contract.contract(exercise, 80).plain == snapshot
+
+
+@pytest.mark.parametrize(
+    ("inputs", "fault"),
+    [
+        (lambda case, draw: {}, "`inputs` draws no x"),
+        (lambda case, draw: 1 / 0, "drawing the inputs fails for 1000,float32: ZeroDivisionError"),
+    ],
+)
+def test_inputs_that_cannot_be_drawn_are_the_exercises_fault(inputs: Any, fault: str):
+    """`grader show` once called them a fault of the grader, with a traceback."""
+    spec = replace(catalog.find(SMALL, "01_double").spec, inputs=inputs, scored=None, gates=None)
+    with pytest.raises(BrokenExercise, match=fault):
+        list(sections(spec))
 
 
 def test_an_output_of_a_shape_of_its_own_is_not_said_to_have_another_one_s():

@@ -34,7 +34,7 @@ from grader.model.randomness import Choice
 from grader.model.results import Step
 from grader.model.verdict import exit_code
 from grader.sandbox.fork_servers import ForkServers
-from grader.sandbox.remote_kernel import check_scalars
+from grader.sandbox.remote_kernel import check_inputs
 
 pytestmark = pytest.mark.slow
 
@@ -309,8 +309,8 @@ def test_a_seed_out_of_range_is_the_exercises_fault():
     spec = replace(DROPOUT.spec, arguments=(reads("x"), seed("seed"), writes("out", like="x")))
     inputs: Inputs = {"x": torch.zeros(1), "seed": MOST_SEED + 1}
     with pytest.raises(BrokenExercise, match="seed is 2147483648"):
-        check_scalars(spec, inputs)
-    check_scalars(spec, {**inputs, "seed": MOST_SEED})
+        check_inputs(spec, inputs)
+    check_inputs(spec, {**inputs, "seed": MOST_SEED})
 
 
 def test_probabilities_that_are_not_one_together_are_the_exercises_fault(
