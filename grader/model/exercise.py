@@ -242,7 +242,7 @@ class Spec(BaseSpec):
             *((True, fault) for fault in _faults_of_cases(self)),
             *((True, fault) for fault in faults_of_scored(self._every_scored)),
             (
-                any(not 0 < gates.passing <= gates.great <= 1 for gates in self._every_gates),
+                not all(gates.are_shares for gates in self._every_gates),
                 "gates must satisfy 0 < passing <= great <= 1",
             ),
             (

@@ -129,6 +129,17 @@ def test_elements_are_the_product_of_the_extents():
         ({"gates": Gates(passing=0.9, great=0.8)}, "0 < passing <= great <= 1"),
         ({"gates": Gates(passing=0.0, great=0.8)}, "0 < passing <= great <= 1"),
         ({"gates": Gates(passing=0.9, great=1.2)}, "0 < passing <= great <= 1"),
+        ({"gates": Gates(passing="0.5", great=0.8)}, "0 < passing <= great <= 1"),
+        ({"gates": Gates(passing=0.5, great=None)}, "0 < passing <= great <= 1"),
+        ({"scored": Scored(dtype="float32", columns=4096.5)}, "rows and columns .* whole numbers"),
+        ({"scored": Scored(dtype="float32", columns="4096")}, "rows and columns .* whole numbers"),
+        ({"scored": Scored(dtype="float32", columns=[4, 5])}, "rows and columns .* whole numbers"),
+        ({"scored": Scored(dtype="float32", rows=1.5)}, "rows and columns .* whole numbers"),
+        ({"scored": Scored(dtype="float32", bound=None)}, "bound of a scored case is a name"),
+        ({"scored": Scored(dtype="float32", against="eager.py")}, "against .* is a Path"),
+        ({"scored": Scored(dtype="float32", capability="90")}, "capability .* such as 90"),
+        ({"scored": Scored(dtype="float32", capability=9.0)}, "capability .* such as 90"),
+        ({"scored": Scored(dtype="float32", capability=9)}, "capability .* such as 90"),
     ],
 )
 def test_a_spec_that_cannot_be_graded_is_refused(change: dict[str, object], message: str):
