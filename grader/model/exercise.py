@@ -275,11 +275,11 @@ class Spec(BaseSpec):
         """Each case that the spec holds, with its field; none is drawn."""
         yield from (("edges", case) for case in self.edges)
         yield "counted", self.counted
-        others = {
+        others: dict[str, Case | None] = {
             "launched": self.launched,
             "pictured": self.pictured,
             "memory_counted": self.memory_counted,
-            "random": self.random and self.random.case,
+            "random": None if self.random is None else self.random.case,
         }
         yield from ((field, case) for field, case in others.items() if case is not None)
 
