@@ -340,6 +340,22 @@ def test_probabilities_that_are_none_are_the_exercises_fault(
     assert fault in step.failure.message
 
 
+@pytest.mark.parametrize("dropped", [0.0, 1e-9])
+def test_a_kernel_that_may_draw_nothing_is_the_exercises_fault(
+    dropped: float, fork_servers: ForkServers, tmp_path: Path
+):
+    """4,604 tests of independence passed for a kernel without any draw."""
+    spec = DROPOUT.spec
+    both = zip(spec.random.choices, (dropped, 1 - dropped), strict=True)
+    choices = tuple(replace(one, probability=lambda _, p=p: p) for one, p in both)
+    never = replace(spec, random=replace(spec.random, choices=choices, case=SMALL))
+    keeps = tmp_path / "kernel.py"
+    text = DROPOUT.solution.read_text(encoding="utf-8")
+    keeps.write_text(text.replace("number < p", "number < 0"), encoding="utf-8")
+    step = one_step("randomness", with_spec(DROPOUT, never), keeps, fork_servers, device="cpu")
+    assert (step.outcome, "draws nothing" in step.summary) == (Outcome.ERROR, True), step
+
+
 def test_a_number_is_no_seed():
     assert (scalar("n", "int").seeds, seed("n").seeds) == (False, True)
 
