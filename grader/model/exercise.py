@@ -6,6 +6,7 @@ functions receive tensors and use their methods.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -326,7 +327,7 @@ class Spec(BaseSpec):
         case = Case((rows, *extents), self.scored.dtype)
         if not extents:
             return case
-        while self.flops is not None and self.flops(case) > MOST_OPERATIONS and max(extents) > 1:
+        while self.flops and self.operations(case) > MOST_OPERATIONS and max(extents) > 1:
             extents = halved(extents)
             case = replace(case, shape=(rows, *extents))
         return case
@@ -334,6 +335,25 @@ class Spec(BaseSpec):
     @property
     def signature(self) -> str:
         return f"{self.entry}({', '.join(a.name for a in self.arguments)})"
+
+    def operations(self, case: Case) -> float:
+        """Return the operations of one call, by `flops`.
+
+        Raises BrokenExercise for a number that no share can be made of: of no operations every
+        kernel is too slow, and of endlessly many every one is fast enough.
+        """
+        assert self.flops is not None
+        try:
+            flops = float(self.flops(case))
+            fault = "" if 0 < flops < math.inf else f"returns {flops}"
+        except Exception as error:
+            fault = f"fails: {type(error).__name__}: {error}"
+        if fault:
+            raise BrokenExercise(
+                f"The exercise is broken: `flops` {fault}, for {case.headline}.",
+                "Tell whoever wrote the exercise; your kernel is not at fault.",
+            )
+        return flops
 
     def needed_bytes(self, inputs: Inputs, sizes: Mapping[str, int]) -> dict[str, int]:
         """Return the bytes of one pass over each tensor, of `sizes` bytes in all.
