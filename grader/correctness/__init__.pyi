@@ -46,6 +46,7 @@ from .properties import OtherBits as OtherBits
 from .properties import Scope as Scope
 from .properties import cases as cases
 from .properties import spread_cases as spread_cases
+from .randomness import MOST_FALSE as MOST_FALSE
 from .randomness import Draws as Draws
 from .randomness import RandomnessTest as RandomnessTest
 from .randomness import unlikely as unlikely

@@ -72,7 +72,7 @@ from grader.correctness.error_limits import (
 )
 from grader.correctness.expected import Expected, limit_of
 from grader.correctness.mismatch import Mismatch, worst_of
-from grader.model import LARGEST, Argument, BrokenExercise, Case, Inputs, Spec
+from grader.model import LARGEST, Argument, BrokenExercise, Case, Choice, Inputs, Spec
 
 Reference = Callable[[Inputs], Mapping[str, Tensor]]
 
@@ -87,21 +87,32 @@ def expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference | None =
     """
     if reference is not None or spec.random is None:
         return _expect(spec, case, inputs, reference or spec.reference)
-    choices = tuple(
-        replace(
-            _expect(spec, case, inputs, choice.reference),
-            choice=choice.name,
-            probability=float(choice.probability(inputs)),
-        )
-        for choice in spec.random.choices
-    )
-    probabilities = [one.probability for one in choices]
-    if min(probabilities) < 0 or abs(sum(probabilities) - 1) > 1e-9:
+    probabilities = [_probability(choice, inputs) for choice in spec.random.choices]
+    if not all(0 <= one <= 1 for one in probabilities) or abs(sum(probabilities) - 1) > 1e-9:
         raise BrokenExercise(
             f"The exercise is broken: its choices have the probabilities {probabilities}.",
             "Each lies between 0 and 1, and together they are 1.",
         )
+    choices = tuple(
+        replace(
+            _expect(spec, case, inputs, choice.reference),
+            choice=choice.name,
+            probability=probability,
+        )
+        for choice, probability in zip(spec.random.choices, probabilities, strict=True)
+    )
     return replace(choices[0], choices=choices)
+
+
+def _probability(choice: Choice, inputs: Inputs) -> float:
+    try:
+        return float(choice.probability(inputs))
+    except Exception as error:
+        raise BrokenExercise(
+            f"The exercise is broken: `probability` of the choice {choice.name} fails: "
+            f"{type(error).__name__}: {error}",
+            "Tell whoever wrote the exercise; your kernel is not at fault.",
+        ) from error
 
 
 def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Expected:

@@ -33,11 +33,7 @@ def _misfits(spec: Spec, name: str) -> Iterator[str]:
 
 def _dtypes(spec: Spec) -> Iterator[str]:
     yield from spec.dtypes
-    yield from (case.dtype for case in (*spec.edges, spec.counted))
-    if spec.random is not None:
-        yield spec.random.case.dtype
-    if spec.pictured is not None:
-        yield spec.pictured.dtype
+    yield from (case.dtype for _, case in spec.named_cases)
     yield from (one.timed[0].dtype for one in spec.scored_specs)
     tensors = (argument for argument in spec.arguments if argument.role != "scalar")
     yield from (argument.dtype for argument in tensors if argument.dtype)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from grader.course.backend_choice import backend_of, in_backend
 from grader.course.backend_fit import misfit
+from grader.course.dimensions import misshapen
 from grader.course.extensions import use_extensions
 from grader.model import BaseSpec, BrokenExercise, Spec, UsageError
 
@@ -216,7 +217,8 @@ def load_spec(path: Path) -> BaseSpec:
 def _must_fit(spec: Spec, path: Path) -> None:
     broken = f"The exercise {path.parent.name} is broken: {path}:"
     try:
-        fault = next(filter(None, map(misfit, spec.entries)), None)
+        faults = (check(one) for one in spec.entries for check in (misfit, misshapen))
+        fault = next(filter(None, faults), None)
     except BrokenExercise as error:  # there is no such backend
         raise BrokenExercise(f"{broken} {error.message}", error.next_step) from None
     if fault is not None:

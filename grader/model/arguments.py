@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -133,3 +133,25 @@ def seed(name: str) -> Argument:
     The spec's `inputs` draws it with `draw.seed()`: each call has another one.
     """
     return Argument(name=name, role="scalar", dtype="int", seeds=True)
+
+
+def faults_of_arguments(arguments: Sequence[Argument]) -> Iterator[str]:
+    if not arguments:
+        yield "arguments is empty"
+    if not any(a.filled for a in arguments):
+        yield "no argument is written by the kernel"
+    names = [a.name for a in arguments]
+    if twice := [name for name in names if names.count(name) > 1]:
+        yield f"two arguments are called {twice[0]}"
+    drawn = [a.name for a in arguments if a.role in ("in", "inout")]
+    inputs = ", ".join(drawn) or "there are none"
+    for a in arguments:
+        if a.like is not None and a.like not in drawn:
+            yield f"{a.name} is like {a.like!r}, and not one of the inputs: {inputs}"
+        if a.role == "out" and a.like is None and (a.shape is None or a.dtype is None):
+            yield f"{a.name} needs `like`, or `shape` and `dtype`"
+        for most in (a.most_reads, a.most_writes):
+            if most is not None and (type(most) is not int or most < 0):
+                yield f"{a.name} is moved at most a whole number of times or None, and not {most!r}"
+        if a.needed is not None and not callable(a.needed):
+            yield f"`bytes` of {a.name} is a function of the inputs, and not {a.needed!r}"

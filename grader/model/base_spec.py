@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +20,16 @@ class Limits:
     load_s: float = 60.0
     call_s: float = 30.0
     check_s: float = 300.0
+
+
+def require_tuples(record: DataclassInstance) -> None:
+    for one in fields(record):
+        value = getattr(record, one.name)
+        if str(one.type).startswith("tuple[") and not isinstance(value, tuple):
+            raise ValueError(
+                f"{one.name} is a tuple, not {type(value).__name__}: one of a single entry has a "
+                "comma, as in (entry,)"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +52,7 @@ class BaseSpec:
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
+        require_tuples(self)
         if any(type(points) is not int or points < 0 for points in self.points.values()):
             raise ValueError('points must be whole numbers, 0 or more, such as {"speed": 5}')
 

@@ -30,6 +30,15 @@ DRAWS = (
 )
 
 
+def are_extents(shape: object) -> bool:
+    """Report whether a tensor can have this shape, and at least one element."""
+    return isinstance(shape, tuple) and shape != () and all(map(is_extent, shape))
+
+
+def is_extent(number: object) -> bool:
+    return type(number) is int and number > 0
+
+
 @dataclass(frozen=True)
 class Case:
     """A small description of one input, from which the judge draws the tensors.
@@ -46,6 +55,18 @@ class Case:
     pad: int = 0
     offset: int = 0
     seed: int = 0
+
+    @property
+    def fault(self) -> str | None:
+        """The first field that no tensor can be drawn from, in words."""
+        if not are_extents(self.shape):
+            return f"shape is a tuple of whole numbers, 1 or more, and not {self.shape!r}"
+        if self.draw not in DRAWS:
+            return f"draw may be {', '.join(DRAWS)}, and not {self.draw!r}"
+        for name, number in (("pad", self.pad), ("offset", self.offset), ("seed", self.seed)):
+            if type(number) is not int or number < 0:
+                return f"{name} is a whole number, 0 or more, and not {number!r}"
+        return None
 
     @property
     def elements(self) -> int:

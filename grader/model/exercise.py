@@ -6,13 +6,14 @@ functions receive tensors and use their methods.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from grader.model.arguments import ITEMSIZE, Argument, Inputs
-from grader.model.base_spec import BaseSpec
-from grader.model.cases import DRAWS, Case, Draw
+from grader.model.arguments import ITEMSIZE, Argument, Inputs, faults_of_arguments
+from grader.model.base_spec import BaseSpec, require_tuples
+from grader.model.cases import DRAWS, Case, Draw, are_extents, is_extent
 from grader.model.errors import BrokenExercise, UsageError
 from grader.model.instructions import Instructions, faults_of
 from grader.model.randomness import Randomness
@@ -60,6 +61,9 @@ class Tolerance:
     exact: tuple[str, ...] = ()
     rounded_once: bool = False
     also_right: Callable[[Inputs, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None
+
+    def __post_init__(self) -> None:
+        require_tuples(self)
 
 
 # Values of `Budget.count`. Reads, writes (of elements of global and of shared memory) and barriers
@@ -115,6 +119,7 @@ class Mistake:
     near: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        require_tuples(self)
         given = [each for each in (self.reference, self.blocked, self.only) if each is not None]
         if len(given) != 1:
             raise ValueError(f"the mistake {self.cause!r} needs reference, blocked or only")
@@ -228,18 +233,17 @@ class Spec(BaseSpec):
             *((True, fault) for fault in _faults_of_entries(self)),
             (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
             (len({*self.backends}) < len(self.backends), "also_in names a backend twice"),
-            (not self.arguments, "arguments is empty"),
-            (not any(a.filled for a in self.arguments), "no argument is written by the kernel"),
-            *((True, fault) for fault in _faults_of_outputs(self.arguments)),
+            *((True, fault) for fault in faults_of_arguments(self.arguments)),
             (not self.edges, "edges is empty: a check would test no fixed case"),
             (not self.dtypes or not self.draws, "dtypes and draws each need an entry"),
             (not set(self.draws) <= set(DRAWS), f"draws may be {', '.join(DRAWS)}"),
             (len(self.hints) < 3, "hints has fewer than three entries"),
             ((self.scored is None) != (self.gates is None), "scored needs gates, and gates scored"),
             (self.scored is None and bool(self.also_scored), "also_scored needs scored"),
+            *((True, fault) for fault in _faults_of_cases(self)),
             *((True, fault) for fault in faults_of_scored(self._every_scored)),
             (
-                any(not 0 < gates.passing <= gates.great <= 1 for gates in self._every_gates),
+                not all(gates.are_shares for gates in self._every_gates),
                 "gates must satisfy 0 < passing <= great <= 1",
             ),
             (
@@ -266,6 +270,19 @@ class Spec(BaseSpec):
     def entries(self) -> tuple[Spec, ...]:
         """The first entry, then those of `also`."""
         return (replace(self, also=()), *self.also) if self.also else (self,)
+
+    @property
+    def named_cases(self) -> Iterator[tuple[str, Case]]:
+        """Each case that the spec holds, with its field; none is drawn."""
+        yield from (("edges", case) for case in self.edges)
+        yield "counted", self.counted
+        others: dict[str, Case | None] = {
+            "launched": self.launched,
+            "pictured": self.pictured,
+            "memory_counted": self.memory_counted,
+            "random": None if self.random is None else self.random.case,
+        }
+        yield from ((field, case) for field, case in others.items() if case is not None)
 
     @property
     def backends(self) -> tuple[str, ...]:
@@ -310,7 +327,7 @@ class Spec(BaseSpec):
         case = Case((rows, *extents), self.scored.dtype)
         if not extents:
             return case
-        while self.flops is not None and self.flops(case) > MOST_OPERATIONS and max(extents) > 1:
+        while self.flops and self.operations(case) > MOST_OPERATIONS and max(extents) > 1:
             extents = halved(extents)
             case = replace(case, shape=(rows, *extents))
         return case
@@ -318,6 +335,25 @@ class Spec(BaseSpec):
     @property
     def signature(self) -> str:
         return f"{self.entry}({', '.join(a.name for a in self.arguments)})"
+
+    def operations(self, case: Case) -> float:
+        """Return the operations of one call, by `flops`.
+
+        Raises BrokenExercise for a number that no share can be made of: of no operations every
+        kernel is too slow, and of endlessly many every one is fast enough.
+        """
+        assert self.flops is not None
+        try:
+            flops = float(self.flops(case))
+            fault = "" if 0 < flops < math.inf else f"returns {flops}"
+        except Exception as error:
+            fault = f"fails: {type(error).__name__}: {error}"
+        if fault:
+            raise BrokenExercise(
+                f"The exercise is broken: `flops` {fault}, for {case.headline}.",
+                "Tell whoever wrote the exercise; your kernel is not at fault.",
+            )
+        return flops
 
     def needed_bytes(self, inputs: Inputs, sizes: Mapping[str, int]) -> dict[str, int]:
         """Return the bytes of one pass over each tensor, of `sizes` bytes in all.
@@ -349,18 +385,6 @@ class Spec(BaseSpec):
         )
 
 
-def _faults_of_outputs(arguments: tuple[Argument, ...]) -> Iterator[str]:
-    drawn = {argument.name for argument in arguments if argument.role in ("in", "inout")}
-    for one in arguments:
-        if one.role != "out":
-            continue
-        if one.like is not None and one.like not in drawn:
-            yield f"{one.name} is like {one.like!r}, which the kernel does not read"
-        for what, given in (("shape", one.shape), ("dtype", one.dtype)):
-            if one.like is None and given is None:
-                yield f"{one.name} has no {what}: give it one, or say what it is `like`"
-
-
 def _faults_of_random(spec: Spec) -> Iterator[str]:
     if sum(a.seeds for a in spec.arguments) != (spec.random is not None):
         yield "a random output needs one seed among the arguments, and a seed needs `random`"
@@ -370,6 +394,16 @@ def _faults_of_random(spec: Spec) -> Iterator[str]:
         yield "random has fewer than two choices"
     if spec.tolerance.also_right is not None:
         yield "a random output has choices: the tolerance has no `also_right` beside them"
+
+
+def _faults_of_cases(spec: Spec) -> Iterator[str]:
+    if not are_extents(spec.largest):
+        yield f"largest is a tuple of whole numbers, 1 or more, and not {spec.largest!r}"
+    if not is_extent(spec.most_elements):
+        yield f"most_elements is a whole number, 1 or more, and not {spec.most_elements!r}"
+    for field, case in spec.named_cases:
+        if case.fault:
+            yield f"a case of {field} is wrong: {case.fault}"
 
 
 def _faults_of_entries(spec: Spec) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.model.arguments import Argument
+from grader.model.base_spec import require_tuples
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,9 @@ class Instructions:
     best: float
     hint: str
     near: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_tuples(self)
 
 
 def faults_of(limit: Instructions | None, arguments: Sequence[Argument]) -> Iterator[str]:

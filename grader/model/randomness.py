@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.model.arguments import Inputs
+from grader.model.base_spec import require_tuples
 from grader.model.cases import Case
 
 if TYPE_CHECKING:
@@ -37,3 +38,6 @@ class Randomness:
 
     choices: tuple[Choice, ...]
     case: Case
+
+    def __post_init__(self) -> None:
+        require_tuples(self)

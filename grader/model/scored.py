@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from grader.model.cases import is_extent
+
 MOST_SAMPLED = 2**20  # elements of a row of the sample case
 MOST_OPERATIONS = 2**28  # of a call with the sample case, by the spec's `flops`
 # If a row has fewer than FEWEST_IN_A_ROW elements, one row is not a model of the scored case: the
@@ -20,6 +22,13 @@ class Gates:
 
     passing: float
     great: float
+
+    @property
+    def are_shares(self) -> bool:
+        numbers = (self.passing, self.great)
+        return all(isinstance(each, int | float) for each in numbers) and (
+            0 < self.passing <= self.great <= 1
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +100,15 @@ def sample_rows(extents: tuple[int, ...]) -> int:
 
 def faults_of_scored(scored: tuple[Scored, ...]) -> Iterator[str]:
     """Yield what is wrong with the scored cases of one spec."""
-    if len({replace(one, gates=None) for one in scored}) < len(scored):
+    for one in scored:
+        if not all(map(is_extent, one.fixed_extents)):
+            yield "rows and columns of a scored case are whole numbers, 1 or more"
+        if not isinstance(one.bound, str):
+            yield f'bound of a scored case is a name, such as "latency", and not {one.bound!r}'
+        if not isinstance(one.against, Path | None):
+            yield f"against of a scored case is a Path, and not {one.against!r}"
+        if one.capability is not None and not (is_extent(one.capability) and one.capability >= 10):
+            yield f"capability of a scored case is a number such as 90, and not {one.capability!r}"
+    forms = [replace(one, gates=None) for one in scored]
+    if any(forms.count(form) > 1 for form in forms):
         yield "scored and also_scored hold the same case twice"
-    if any(extent < 1 for one in scored for extent in one.fixed_extents):
-        yield "rows and columns of a scored case are 1 or more"

@@ -282,25 +282,36 @@ def _copied(values: Mapping[str, V]) -> dict[str, V]:
 
 
 def check_inputs(spec: Spec, inputs: Inputs) -> None:
-    """Raise BrokenExercise unless each argument is drawn, a number in the type of the spec."""
+    """Raise BrokenExercise unless `inputs` draws each argument as the spec declares it."""
     for argument in spec.arguments:
-        if argument.role != "out" and argument.name not in inputs:
-            raise BrokenExercise(
-                f"The exercise is broken: `inputs` draws no {argument.name}.",
-                f"It draws {', '.join(inputs) or 'nothing'}: name each as in `arguments`.",
-            )
-        drawn = type(inputs.get(argument.name)).__name__
-        if argument.role == "scalar" and drawn != argument.dtype:
-            raise BrokenExercise(
-                f"The exercise is broken: {argument.name} is declared as {argument.dtype}, and "
-                f"`inputs` draws {drawn}.",
-                f'Declare it as scalar("{argument.name}", "{drawn}"), or draw another number.',
-            )
-        if argument.seeds and not 0 <= inputs[argument.name] <= MOST_SEED:
-            raise BrokenExercise(
-                f"The exercise is broken: {argument.name} is {inputs[argument.name]}.",
-                "Draw it with draw.seed().",
-            )
+        if argument.role != "out" and (wrong := _misdrawn(argument, inputs)):
+            fault, next_step = wrong
+            raise BrokenExercise(f"The exercise is broken: {fault}.", next_step)
+
+
+def _misdrawn(argument: Argument, inputs: Inputs) -> tuple[str, str] | None:
+    """Return in which way an argument is not drawn as it is declared, and what to change."""
+    name, declared = argument.name, argument.dtype
+    if name not in inputs:
+        return (
+            f"`inputs` draws no {name}",
+            f"It draws {', '.join(inputs) or 'nothing'}: name each as in `arguments`.",
+        )
+    drawn = type(inputs[name]).__name__
+    if argument.role != "scalar":
+        if isinstance(inputs[name], Tensor):
+            return None
+        return f"{name} is declared as a tensor, and `inputs` draws {drawn}", "Draw a tensor."
+    if argument.seeds and (drawn != declared or not 0 <= inputs[name] <= MOST_SEED):
+        return f"{name} is {inputs[name]}", "Draw it with draw.seed()."
+    if drawn == declared:
+        return None
+    change = f'Declare it as scalar("{name}", "{drawn}"), or draw another number.'
+    numbers = ("float", "int", "bool")
+    return (
+        f"{name} is declared as {declared}, and `inputs` draws {drawn}",
+        change if drawn in numbers else f"Draw a Python number, of the type {declared}.",
+    )
 
 
 def destinations(

@@ -44,6 +44,29 @@ def test_a_broken_spec_is_nobody_elses_fault(name: str, snapshot: SnapshotAssert
     assert text_of(raised.value, BROKEN) == snapshot
 
 
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [
+        ('Case((1,), "float32")', 'Case((1, 2), "float32")'),
+        ("largest=(", "largest=(3, "),
+        ('scored=Scored(dtype="float32"', 'scored=Scored(dtype="float32", columns=8'),
+    ],
+    ids=["an edge", "largest", "scored"],
+)
+def test_a_case_of_other_dimensions_is_refused(
+    part: str, other: str, tmp_path: Path, snapshot: SnapshotAssertion
+):
+    """It failed in the middle of a check, where the learner's file unpacks a shape."""
+    text = (COURSES / "small" / "exercises" / "01_double" / "spec.py").read_text(encoding="utf-8")
+    assert part in text
+    path = tmp_path / "01_double" / "spec.py"
+    path.parent.mkdir()
+    path.write_text(text.replace(part, other, 1), encoding="utf-8")
+    with pytest.raises(BrokenExercise) as caught:
+        load_spec(path)
+    assert text_of(caught.value, tmp_path) == snapshot
+
+
 def test_a_spec_with_a_syntax_error_is_broken(tmp_path: Path, snapshot: SnapshotAssertion):
     (tmp_path / "spec.py").write_text("SPEC = (")
     with pytest.raises(BrokenExercise) as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +13,19 @@ from messages import text_of
 from syrupy.assertion import SnapshotAssertion
 
 from grader.course import catalog
-from grader.model.arguments import reads, updates, writes
+from grader.model.arguments import reads, scalar, updates, writes
 from grader.model.cases import Case
 from grader.model.errors import UsageError
+from grader.model.exercise import Mistake, Tolerance
+from grader.model.instructions import Instructions
+from grader.model.randomness import Choice, Randomness
 from grader.model.scored import Gates, Scored
 
 SMALL = Path(__file__).parents[1] / "courses" / "small"
 SPEC = catalog.find(SMALL, "01_double").spec
 ROW_SUM = catalog.find(SMALL, "02_row_sum").spec
+
+OUT = writes("out", like="x")
 
 CASES = st.builds(
     Case,
@@ -106,10 +112,17 @@ def test_elements_are_the_product_of_the_extents():
     [
         ({"entry": "not a name"}, "not a Python name"),
         ({"arguments": ()}, "arguments is empty"),
-        ({"arguments": (reads("x"), writes("out", like="y"))}, "out is like 'y', which the kernel"),
-        ({"arguments": (reads("x"), writes("out", dtype="float32"))}, "out has no shape"),
-        ({"arguments": (reads("x"), writes("out", shape=(1,)))}, "out has no dtype"),
         ({"arguments": (reads("x"),)}, "no argument is written"),
+        ({"arguments": (reads("x"), reads("x"), OUT)}, "two arguments are called x"),
+        ({"arguments": (reads("y"), OUT)}, "out is like 'x', and not one of the inputs: y"),
+        ({"arguments": (scalar("x"), OUT)}, "not one of the inputs: there are none"),
+        ({"arguments": (reads("x"), writes("out"))}, "out needs `like`, or `shape` and `dtype`"),
+        ({"arguments": (reads("x"), writes("out", shape=(3,)))}, "out needs `like`, or"),
+        ({"arguments": (reads("x"), writes("out", dtype="int8"))}, "out needs `like`, or"),
+        ({"arguments": (reads("x", at_most=-1), OUT)}, "x is moved at most .* and not -1"),
+        ({"arguments": (reads("x", at_most=1.5), OUT)}, "x is moved at most .* and not 1.5"),
+        ({"arguments": (reads("x", at_most="3"), OUT)}, "x is moved at most .* and not '3'"),
+        ({"arguments": (reads("x", bytes=40), OUT)}, "`bytes` of x is a function .* not 40"),
         ({"edges": ()}, "edges is empty"),
         ({"dtypes": ()}, "dtypes and draws"),
         ({"draws": ()}, "dtypes and draws"),
@@ -117,11 +130,75 @@ def test_elements_are_the_product_of_the_extents():
         ({"gates": Gates(passing=0.9, great=0.8)}, "0 < passing <= great <= 1"),
         ({"gates": Gates(passing=0.0, great=0.8)}, "0 < passing <= great <= 1"),
         ({"gates": Gates(passing=0.9, great=1.2)}, "0 < passing <= great <= 1"),
+        ({"gates": Gates(passing="0.5", great=0.8)}, "0 < passing <= great <= 1"),
+        ({"gates": Gates(passing=0.5, great=None)}, "0 < passing <= great <= 1"),
+        ({"scored": Scored(dtype="float32", columns=4096.5)}, "rows and columns .* whole numbers"),
+        ({"scored": Scored(dtype="float32", columns="4096")}, "rows and columns .* whole numbers"),
+        ({"scored": Scored(dtype="float32", columns=[4, 5])}, "rows and columns .* whole numbers"),
+        ({"scored": Scored(dtype="float32", rows=1.5)}, "rows and columns .* whole numbers"),
+        ({"scored": Scored(dtype="float32", bound=None)}, "bound of a scored case is a name"),
+        ({"scored": Scored(dtype="float32", against="eager.py")}, "against .* is a Path"),
+        ({"scored": Scored(dtype="float32", capability="90")}, "capability .* such as 90"),
+        ({"scored": Scored(dtype="float32", capability=9.0)}, "capability .* such as 90"),
+        ({"scored": Scored(dtype="float32", capability=9)}, "capability .* such as 90"),
     ],
 )
 def test_a_spec_that_cannot_be_graded_is_refused(change: dict[str, object], message: str):
     with pytest.raises(ValueError, match=message):
         replace(SPEC, **change)
+
+
+@pytest.mark.parametrize("field", ["edges", "counted", "launched", "pictured", "memory_counted"])
+@pytest.mark.parametrize(
+    ("case", "fault"),
+    [
+        (Case((0,), "float32"), "shape is a tuple of whole numbers"),
+        (Case((-3,), "float32"), "shape is a tuple of whole numbers"),
+        (Case((3.0,), "float32"), "shape is a tuple of whole numbers"),
+        (Case((True,), "float32"), "shape is a tuple of whole numbers"),
+        (Case((), "float32"), "shape is a tuple of whole numbers"),
+        (Case(5, "float32"), "shape is a tuple of whole numbers"),
+        (Case((5,), "float32", draw="nope"), "draw may be rows, .* and not 'nope'"),
+        (Case((5,), "float32", pad=-1), "pad is a whole number, 0 or more, and not -1"),
+        (Case((5,), "float32", offset=0.5), "offset is a whole number, 0 or more, and not 0.5"),
+    ],
+)
+def test_a_case_that_cannot_be_drawn_is_refused(field: str, case: Case, fault: str):
+    with pytest.raises(ValueError, match=rf"{field} .*{fault}"):
+        replace(SPEC, **{field: (case,) if field == "edges" else case})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"largest": (0,)}, {"largest": ()}, {"largest": (2.5,)}, {"most_elements": 0}],
+)
+def test_limits_of_drawn_cases_are_whole_numbers(change: dict[str, object]):
+    with pytest.raises(ValueError, match=rf"{next(iter(change))} is a .*whole number.*, 1 or more"):
+        replace(SPEC, **change)
+
+
+@pytest.mark.parametrize("name", ["edges", "dtypes", "hints", "needs", "also", "also_scored"])
+@pytest.mark.parametrize("entry", [SPEC, "float32, float16", ["rows"]])
+def test_a_tuple_without_its_comma_is_refused(name: str, entry: object):
+    """`dtypes=("float32")` is a string, whose letters would be taken for dtypes."""
+    with pytest.raises(ValueError, match=rf"{name} is a tuple, not .*, as in \(entry,\)"):
+        replace(SPEC, **{name: entry})
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: Mistake(cause="mean", hint="Add up.", only=lambda inputs: {}, near=r"tl\.sum"),
+        lambda: Instructions(most=2.0, best=1.0, hint="Add up.", near=r"tl\.sum"),
+        lambda: Tolerance(terms=lambda case: 1, exact="integers"),
+        lambda: Randomness(choices=Choice, case=Case((1,), "float32")),
+    ],
+    ids=["Mistake", "Instructions", "Tolerance", "Randomness"],
+)
+def test_a_part_of_a_spec_refuses_a_tuple_without_its_comma(build: Callable[[], object]):
+    """Each letter of `near` would be a regular expression, and the first line have one of them."""
+    with pytest.raises(ValueError, match=r"is a tuple, not .*, as in \(entry,\)"):
+        build()
 
 
 def test_a_signature_lists_the_arguments_in_order():

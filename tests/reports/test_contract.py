@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from grader.course import catalog
 from grader.course.exercise import Exercise
 from grader.grading.kinds.kernel.contract import sections, tensor_bytes
-from grader.model import BrokenExercise
+from grader.model.errors import BrokenExercise
 from grader.reports import contract
 
 COURSES = Path(__file__).parents[1] / "courses"
@@ -47,15 +47,17 @@ def test_a_contract_reads_like_this(snapshot: SnapshotAssertion):
 
 
 @pytest.mark.parametrize(
-    ("inputs", "said"),
+    ("inputs", "fault"),
     [
-        (lambda case, draw: {"x": draw.tensor()}, "the arguments fails for .*: TypeError"),
+        (lambda case, draw: {}, "`inputs` draws no x"),
         (lambda case, draw: {"y": draw.tensor(case.shape)}, "`inputs` draws no x"),
+        (lambda case, draw: 1 / 0, "drawing the inputs fails for 1000,float32: ZeroDivisionError"),
     ],
 )
-def test_a_spec_whose_inputs_cannot_be_drawn_is_broken(inputs: Any, said: str):
-    spec = replace(catalog.find(SMALL, "01_double").spec, inputs=inputs)
-    with pytest.raises(BrokenExercise, match=said):
+def test_inputs_that_cannot_be_drawn_are_the_exercises_fault(inputs: Any, fault: str):
+    """`grader show` once called them a fault of the grader, with a traceback."""
+    spec = replace(catalog.find(SMALL, "01_double").spec, inputs=inputs, scored=None, gates=None)
+    with pytest.raises(BrokenExercise, match=fault):
         list(sections(spec))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -16,8 +17,9 @@ from grader.correctness import dtypes as correctness_dtypes
 from grader.correctness.dtypes import bits
 from grader.correctness.inputs import with_layout
 from grader.course import catalog
-from grader.model.arguments import reads, writes
+from grader.model.arguments import Argument, reads, scalar, seed, writes
 from grader.model.cases import Case
+from grader.model.errors import BrokenExercise
 from grader.model.exercise import Spec
 from grader.model.messages import TensorRef
 from grader.model.results import Failure
@@ -271,6 +273,39 @@ def test_what_surrounds_the_tensors_differs_from_call_to_call(arena: HostArena):
         kernel.run({"x": torch.zeros(3)})
         around.append(arena.memory[:64].clone())
     assert not torch.equal(*around)
+
+
+# -- what the spec's `inputs` returns
+
+
+@pytest.mark.parametrize(
+    ("argument", "drawn"),
+    [
+        (reads("y"), {}),
+        (reads("y"), {"y": 3}),
+        (scalar("p"), {}),
+        (scalar("p"), {"p": 3}),
+        (scalar("p"), {"p": torch.ones(())}),
+        (scalar("p"), {"p": None}),
+        (seed("seed"), {"seed": 7.5}),
+        (seed("seed"), {"seed": -1}),
+    ],
+    ids=[
+        *("no tensor", "a number for a tensor", "no number", "another number"),
+        *("a tensor for a number", "None", "a float for a seed", "a seed below 0"),
+    ],
+)
+def test_inputs_unlike_the_declared_arguments_are_the_exercises_fault(
+    argument: Argument, drawn: dict[str, object], arena: HostArena, snapshot: SnapshotAssertion
+):
+    spec = SimpleNamespace(
+        arguments=(reads("x"), argument, writes("out", like="x")),
+        inputs=lambda case, draw: {"x": draw.tensor(case.shape), **drawn},
+    )
+    kernel = RemoteKernel(spec, Here(spec, twice, arena.memory), arena)
+    with pytest.raises(BrokenExercise) as caught:
+        kernel.inputs(Case((3,), "float32"))
+    assert text_of(caught.value) == snapshot
 
 
 # -- writes where a kernel has nothing to write

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -59,10 +60,15 @@ def scored(spec: Spec, **changes: object) -> Spec:
         replace(POLYNOMIAL, flops=None, scored=Scored(dtype="float32", bound="roofline")),
         scored(RMS, against=None),
         scored(RMS, against=COURSE / "gone.py"),
+        scored(POLYNOMIAL, bound="aritmetic"),
+        replace(POLYNOMIAL, flops=lambda case: 0),
+        replace(POLYNOMIAL, flops=lambda case: math.nan),
+        replace(PRODUCT, flops=lambda case: case.columns),
     ],
     ids=[
         *("rows", "no flops", "no peak", "rows of a roofline", "no flops of it"),
-        *("no file named", "no file"),
+        *("no file named", "no file", "no such bound"),
+        *("no operations", "NaN operations", "flops that fail"),
     ],
 )
 def test_a_spec_that_lacks_what_its_bound_needs_is_broken(spec: Spec, snapshot: SnapshotAssertion):

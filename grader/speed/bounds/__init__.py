@@ -33,9 +33,15 @@ def bound_of(spec: Spec) -> Bound:
 
     Raises BrokenExercise for an unknown bound, and where the spec lacks what its bound needs.
     """
-    bound = find_bound(spec.timed[0].bound)
+    broken = f"The spec of {spec.title!r} cannot be held to its bound:"
+    try:
+        bound = find_bound(spec.timed[0].bound)
+    except BrokenExercise as error:
+        raise BrokenExercise(f"{broken} {error.message}", error.next_step) from None
     if fault := bound.fault(spec):
-        raise BrokenExercise(f"The spec of {spec.title!r} cannot be held to its bound: {fault}.")
+        raise BrokenExercise(
+            f"{broken} {fault}.", "Tell whoever wrote the exercise; your kernel is not at fault."
+        )
     return bound
 
 

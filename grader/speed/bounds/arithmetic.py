@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from grader.model import BrokenExercise
 from grader.speed.bound import Bound
 
 if TYPE_CHECKING:
@@ -20,26 +18,7 @@ EDGES = {"float32": 4096, "float16": 8192, "bfloat16": 8192}
 
 
 def work(slots: Slots) -> float:
-    """Return the operations of one call.
-
-    Raises BrokenExercise for a number that no share can be made of: of no operations every kernel
-    is too slow, and of endlessly many every one is fast enough.
-    """
-    assert slots.spec.flops is not None, "fault() lets no such spec pass"
-    try:
-        flops = float(slots.spec.flops(slots.case))
-    except Exception as error:
-        raise _broken(slots, f"fails: {type(error).__name__}: {error}") from error
-    if not 0 < flops < math.inf:
-        raise _broken(slots, f"returns {flops}")
-    return flops
-
-
-def _broken(slots: Slots, fault: str) -> BrokenExercise:
-    return BrokenExercise(
-        f"The exercise is broken: `flops` {fault}, for {slots.case.headline}.",
-        "Tell whoever wrote the exercise; your kernel is not at fault.",
-    )
+    return slots.spec.operations(slots.case)
 
 
 def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> ReferenceKernel:
@@ -70,6 +49,7 @@ def fault(spec: Spec) -> str | None:
         return f"the bound {scored.bound} needs `flops`: a function of a case to its operations"
     if scored.dtype not in EDGES:
         return f"the bound {scored.bound} is for {', '.join(EDGES)}, and not for {scored.dtype}"
+    spec.operations(spec.sample_case)  # raises for a number that is none, also without a GPU
     return None
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from messages import text_of
@@ -312,20 +314,45 @@ def test_a_seed_out_of_range_is_the_exercises_fault():
     check_inputs(spec, {**inputs, "seed": MOST_SEED})
 
 
-def test_probabilities_that_are_not_one_together_are_the_exercises_fault(
-    fork_servers: ForkServers,
+@pytest.mark.parametrize(
+    ("probability", "fault"),
+    [
+        (lambda inputs: 1.0, "its choices have the probabilities"),
+        (lambda inputs: math.nan, "its choices have the probabilities"),
+        (lambda inputs: "half", "`probability` of the choice kept fails: ValueError"),
+        (lambda inputs: inputs["q"], "`probability` of the choice kept fails: KeyError"),
+    ],
+    ids=["too much together", "NaN", "a string", "of no input"],
+)
+def test_probabilities_that_are_none_are_the_exercises_fault(
+    probability: Any, fault: str, fork_servers: ForkServers
 ):
+    """NaN is neither below 0 nor far from 1: a right kernel failed for its share."""
     spec = DROPOUT.spec
     dropped, kept = spec.random.choices
-    wrong = replace(kept, probability=lambda inputs: 1.0)
+    wrong = replace(kept, probability=probability)
     broken = replace(spec, random=replace(spec.random, choices=(dropped, wrong)))
     step = one_step(
         "correctness", with_spec(DROPOUT, broken), DROPOUT.solution, fork_servers, device="cpu"
     )
-    assert (step.outcome, "its choices have the probabilities" in step.failure.message) == (
-        Outcome.ERROR,
-        True,
-    )
+    assert step.outcome is Outcome.ERROR
+    assert fault in step.failure.message
+
+
+@pytest.mark.parametrize("dropped", [0.0, 1e-9])
+def test_a_kernel_that_may_draw_nothing_is_the_exercises_fault(
+    dropped: float, fork_servers: ForkServers, tmp_path: Path
+):
+    """4,604 tests of independence passed for a kernel without any draw."""
+    spec = DROPOUT.spec
+    both = zip(spec.random.choices, (dropped, 1 - dropped), strict=True)
+    choices = tuple(replace(one, probability=lambda _, p=p: p) for one, p in both)
+    never = replace(spec, random=replace(spec.random, choices=choices, case=SMALL))
+    keeps = tmp_path / "kernel.py"
+    text = DROPOUT.solution.read_text(encoding="utf-8")
+    keeps.write_text(text.replace("number < p", "number < 0"), encoding="utf-8")
+    step = one_step("randomness", with_spec(DROPOUT, never), keeps, fork_servers, device="cpu")
+    assert (step.outcome, "draws nothing" in step.summary) == (Outcome.ERROR, True), step
 
 
 def test_a_number_is_no_seed():

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 from grader.grading.kind import Sections
-from grader.model import ITEMSIZE, Argument, Case, Spec, how_often
+from grader.model import ITEMSIZE, Argument, Case, Inputs, Spec, how_often
 
 _ROLES = {
     "in": "read, must not change",
@@ -22,9 +21,7 @@ def sections(spec: Spec) -> Sections:
     """Yield the contract. Imports torch: the sizes of a sample case follow from its inputs."""
     case = spec.sample_case
     yield f"entry  {spec.signature}", _arguments(spec)
-    from grader.grading.trials import trusted
-
-    sizes = trusted(partial(tensor_bytes, spec, case), "laying out the arguments", case)
+    sizes = tensor_bytes(spec, case)
     yield "least traffic", _traffic(spec, sizes, needed_bytes(spec, case, sizes), case)
 
 
@@ -72,19 +69,15 @@ def _moves(argument: Argument) -> str:
 
 def needed_bytes(spec: Spec, case: Case, sizes: Mapping[str, int]) -> dict[str, int]:
     """Return the bytes of one pass over what the inputs of a case ask for. Imports torch."""
-    from grader.correctness import CaseDraw
-
-    return spec.needed_bytes(spec.inputs(case, CaseDraw(case)), sizes)
+    return spec.needed_bytes(_inputs(spec, case), sizes)
 
 
 def tensor_bytes(spec: Spec, case: Case) -> dict[str, int]:
     """Return the bytes of each tensor of a case. Imports torch, to draw the inputs."""
-    from grader.correctness import NAMES, CaseDraw
-    from grader.sandbox import check_inputs
+    from grader.correctness import NAMES
 
     shapes: dict[str, tuple[tuple[int, ...], str]] = {}
-    inputs = spec.inputs(case, CaseDraw(case))
-    check_inputs(spec, inputs)
+    inputs = _inputs(spec, case)
     for name, value in inputs.items():
         if not isinstance(value, float | int):
             shapes[name] = (tuple(value.shape), NAMES[value.dtype])
@@ -94,3 +87,13 @@ def tensor_bytes(spec: Spec, case: Case) -> dict[str, int]:
             own = argument.shape_for(inputs)
             shapes[argument.name] = (shape if own is None else own, argument.dtype or dtype)
     return {name: math.prod(shape) * ITEMSIZE[dtype] for name, (shape, dtype) in shapes.items()}
+
+
+def _inputs(spec: Spec, case: Case) -> Inputs:
+    from grader.correctness import CaseDraw
+    from grader.grading.trials import trusted
+    from grader.sandbox import check_inputs
+
+    inputs = trusted(lambda: spec.inputs(case, CaseDraw(case)), "drawing the inputs", case)
+    check_inputs(spec, inputs)
+    return inputs

@@ -17,6 +17,7 @@ from functools import partial
 from torch import Tensor
 
 from grader.correctness import (
+    MOST_FALSE,
     Draws,
     Expected,
     bits,
@@ -174,9 +175,15 @@ def _judged(grading: Grading, name: str, called: Sequence[Called], inputs: Value
     probabilities = [float(choice.probability(inputs)) for choice in spec.random.choices]
     calls, shape = [each.drawn[name] for each in called], called[0].outputs[name].shape
     failing, count = unlikely(calls, shape, probabilities)
+    total = sum(int(each.telling.sum()) for each in calls)
+    if max(probabilities) ** total > MOST_FALSE / count:  # so no test can reject that kernel
+        raise BrokenExercise(
+            f"The exercise is broken: a kernel that draws nothing is right, because the choices of "
+            f"{name} have the probabilities {probabilities}.",
+            "Let the spec's `random` have a case with more elements, or other probabilities.",
+        )
     if failing:
         raise Rejected(words.of_tests(failing, name, shape, names))
-    total = sum(int(each.telling.sum()) for each in calls)
     share = sum(int((each.taken[each.telling] == 0).sum()) for each in calls) / total
     return (
         f"{share:.4f} {names[0]} for {probabilities[0]:.4f} asked, of {total:,} elements with "
