@@ -148,7 +148,7 @@ def test_a_spec_without_a_limit_has_no_such_step() -> None:
         (
             {
                 "arguments": tuple(
-                    replace(a, like=None, shape=(1,)) if a.filled else a
+                    replace(a, like=None, shape=(1,), dtype="float32") if a.filled else a
                     for a in GPTOSS.spec.arguments
                 )
             },
