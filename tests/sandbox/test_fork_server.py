@@ -202,4 +202,4 @@ def test_a_command_on_a_thread_and_a_fork_server_leave_each_other_alone(
         goes_on.write(b"\n")
         for thread in threads:
             thread.join()
-    assert printed == ["first\n", "second\n"]
+    assert sorted(printed) == ["first\n", "second\n"]  # either thread may come last
