@@ -1,4 +1,4 @@
-"""Which kernel the fast softmax of 04 takes, on a GPU that is not there."""
+"""The kernel that the fast softmax of 04 takes, by a GPU that is not there."""
 
 from __future__ import annotations
 
