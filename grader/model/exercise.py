@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from grader.model.arguments import ITEMSIZE, Argument, Inputs, faults_of_arguments
 from grader.model.base_spec import BaseSpec, require_tuples
-from grader.model.cases import DRAWS, Case, Draw, are_extents, is_extent
+from grader.model.cases import DRAWS, Case, Draw
 from grader.model.errors import BrokenExercise, UsageError
 from grader.model.instructions import Instructions, faults_of
 from grader.model.randomness import Randomness
@@ -26,6 +26,7 @@ from grader.model.scored import (
     sample_rows,
     small,
 )
+from grader.model.spec_faults import faults_of_cases, faults_of_entries, faults_of_random
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -230,7 +231,7 @@ class Spec(BaseSpec):
         if self.random is not None and self.random.choices and self.reference is no_reference:
             object.__setattr__(self, "reference", self.random.choices[0].reference)
         faults = [
-            *((True, fault) for fault in _faults_of_entries(self)),
+            *((True, fault) for fault in faults_of_entries(self)),
             (not self.entry.isidentifier(), f"entry {self.entry!r} is not a Python name"),
             (len({*self.backends}) < len(self.backends), "also_in names a backend twice"),
             *((True, fault) for fault in faults_of_arguments(self.arguments)),
@@ -240,7 +241,7 @@ class Spec(BaseSpec):
             (len(self.hints) < 3, "hints has fewer than three entries"),
             ((self.scored is None) != (self.gates is None), "scored needs gates, and gates scored"),
             (self.scored is None and bool(self.also_scored), "also_scored needs scored"),
-            *((True, fault) for fault in _faults_of_cases(self)),
+            *((True, fault) for fault in faults_of_cases(self)),
             *((True, fault) for fault in faults_of_scored(self._every_scored)),
             (
                 not all(gates.are_shares for gates in self._every_gates),
@@ -258,7 +259,7 @@ class Spec(BaseSpec):
                 any(not 0 <= budget.best <= budget.most for budget in self.budgets),
                 "budgets must satisfy 0 <= best <= most",
             ),
-            *((True, fault) for fault in _faults_of_random(self)),
+            *((True, fault) for fault in faults_of_random(self)),
             (self.reference is no_reference, "reference is missing"),
             *((True, fault) for fault in faults_of(self.instructions, self.arguments)),
         ]
@@ -383,39 +384,3 @@ class Spec(BaseSpec):
             sum(a.reads * sizes[a.name] for a in tensors),
             sum(a.writes * sizes[a.name] for a in tensors),
         )
-
-
-def _faults_of_random(spec: Spec) -> Iterator[str]:
-    if sum(a.seeds for a in spec.arguments) != (spec.random is not None):
-        yield "a random output needs one seed among the arguments, and a seed needs `random`"
-    if spec.random is None:
-        return
-    if len(spec.random.choices) < 2:
-        yield "random has fewer than two choices"
-    if spec.tolerance.also_right is not None:
-        yield "a random output has choices: the tolerance has no `also_right` beside them"
-
-
-def _faults_of_cases(spec: Spec) -> Iterator[str]:
-    if not are_extents(spec.largest):
-        yield f"largest is a tuple of whole numbers, 1 or more, and not {spec.largest!r}"
-    if not is_extent(spec.most_elements):
-        yield f"most_elements is a whole number, 1 or more, and not {spec.most_elements!r}"
-    for field, case in spec.named_cases:
-        if case.fault:
-            yield f"a case of {field} is wrong: {case.fault}"
-
-
-def _faults_of_entries(spec: Spec) -> Iterator[str]:
-    names = [one.entry for one in spec.entries]
-    for one in spec.also:
-        if one.also:
-            yield f"{one.entry} has an `also` of its own: name all entries in that of SPEC"
-        if (one.kind, one.backends) != (spec.kind, spec.backends):
-            yield f"{spec.entry} and {one.entry} differ in backends or kind, and share one file"
-    if twice := [name for name in names if names.count(name) > 1]:
-        yield f"two entries are called {twice[0]}"
-
-
-def describe(value: Any) -> str:
-    return type(value).__name__

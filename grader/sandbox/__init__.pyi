@@ -8,6 +8,7 @@ from .arena import HostArena as HostArena
 from .arena import Placed as Placed
 from .arena import place as place
 from .arena import view as view
+from .drawn_inputs import check_inputs as check_inputs
 from .executor import Call as Call
 from .executor import Executor as Executor
 from .executor import KernelFailure as KernelFailure
@@ -23,7 +24,6 @@ from .pretender import ANSWERS as ANSWERS
 from .pretender import Pretender as Pretender
 from .remote_kernel import RemoteKernel as RemoteKernel
 from .remote_kernel import Watched as Watched
-from .remote_kernel import check_inputs as check_inputs
 from .remote_kernel import destinations as destinations
 from .worker_link import Entry as Entry
 from .worker_link import WorkerLink as WorkerLink

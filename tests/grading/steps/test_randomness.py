@@ -34,8 +34,8 @@ from grader.model.outcomes import Outcome
 from grader.model.randomness import Choice
 from grader.model.results import Step
 from grader.model.verdict import exit_code
+from grader.sandbox.drawn_inputs import check_inputs
 from grader.sandbox.fork_servers import ForkServers
-from grader.sandbox.remote_kernel import check_inputs
 
 pytestmark = pytest.mark.slow
 
