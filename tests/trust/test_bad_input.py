@@ -33,6 +33,7 @@ from grader.grading.result import result_of
 from grader.grading.session import Grading
 from grader.grading.workers import Bench
 from grader.machine import devices
+from grader.machine.processes import adopt_orphans
 from grader.model.cases import Case
 from grader.model.device_report import Origin
 from grader.model.errors import BrokenExercise, CannotGrade, GraderError
@@ -801,6 +802,7 @@ class NowAndThen:
 
 def correctness_of(fails: Callable[[int], bool], kind: str) -> tuple[Step, int]:
     """The step correctness of such a kernel, and how many calls it took."""
+    adopt_orphans()  # as a judge does: what is ended while it starts may leave a child
     grading = Grading(COPY, GOOD, Options(seed=1), ForkServers())
     arena = HostArena(1 << 24)
     kernel = NowAndThen(arena, fails, kind)
