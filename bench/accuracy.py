@@ -9,7 +9,7 @@
 2. itself         the ceiling's own kernel, graded as if it were a learner's
 3. repeats        runs in fresh processes, on a quiet machine and beside processes that load the CPU
 4. liars          workers that answer early, lie about time, hide or save work: what they gain
-5. bounds         shares of other bounds, against kernel and reference by plain events
+5. bounds         shares of other bounds, against kernel and reference in turn by plain events
 6. sizes          published bandwidth at each of several scored sizes, against plain events
 7. bound_repeats  runs of other bounds in fresh processes
 8. bound_liars    workers that slow the reference, forge it, or lie about other bounds

@@ -1,8 +1,8 @@
 """One speed step, or one plain timing, in a fresh process: what bench/accuracy.py compares.
 
     python bench/accuracy_runs.py --one 01_vector_add kernel.py
-    python bench/accuracy_runs.py --course tests/courses/bounds --plain 03_product
-    python bench/accuracy_runs.py --course tests/courses/bounds --reference 03_product
+    python bench/accuracy_runs.py --plain 01_vector_add
+    python bench/accuracy_runs.py --course tests/courses/bounds --bound 03_product
 
 Prints one line of JSON. Needs a CUDA GPU.
 """
@@ -18,16 +18,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.course import catalog
 from grader.course.exercise import Exercise
 
+if TYPE_CHECKING:
+    from grader.model import Spec
+    from grader.speed.slots import Slots
+
 ROOT = Path(__file__).parents[1]
-ROUNDS = 5  # of every slot, by plain events
+ROUNDS = 5  # of every slot, by plain events, at least
 # Seconds between rounds of the matrix product, as beside a kernel whose inputs the judge writes.
 # Without them an H100 lowers its clock: 704 TFLOP/s in bfloat16 in place of 793.
 REST_S = 0.3
@@ -39,7 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     what = options.add_mutually_exclusive_group(required=True)
     what.add_argument("--one", nargs=2, metavar=("EXERCISE", "KERNEL"), help="its speed step")
     what.add_argument("--plain", metavar="EXERCISE", help="its solution, by plain events")
-    what.add_argument("--reference", metavar="EXERCISE", help="the bound's reference, by them")
+    what.add_argument(
+        "--bound", metavar="EXERCISE", help="its solution in turn with its bound's reference"
+    )
     options.add_argument("--place", type=int, default=0, help="the scored size for --plain")
     asked = options.parse_args(argv)
     if asked.one:
@@ -47,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     elif asked.plain:
         found = plain_events(catalog.find_entry(asked.course, asked.plain), asked.place)
     else:
-        found = plain_reference(catalog.find_entry(asked.course, asked.reference))
+        found = plain_bound(catalog.find_entry(asked.course, asked.bound))
     print(json.dumps(found))
     return 0
 
@@ -95,31 +101,67 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class Timed:
+    """A function, the arguments of a round of its calls, and the work that a call counts for."""
+
+    call: Callable[..., Any]
+    round_of: Callable[[], list[list[Any]]]
+    work: float
+
+
 def plain_events(exercise: Exercise, place: int) -> dict[str, Any]:
     """The model solution at one of its sizes, in this process, alone on the GPU."""
-    return timed_by_events(exercise, exercise.solution, place)
+    spec = exercise.spec.scored_specs[place]
+    timed, slots = prepared(exercise, spec, exercise.solution)
+    queued = spec.scored.bound == "latency"
+    seconds_by_events(timed, queued=queued)  # the first round compiles
+    # The median, for the first call of a round also shows how long the host took to launch it.
+    seconds = statistics.median(
+        each for _ in range(ROUNDS) for each in seconds_by_events(timed, queued=queued)
+    )
+    return {"seconds": seconds, "gbps": slots.least_bytes / seconds / 1e9}
 
 
-def plain_reference(exercise: Exercise) -> dict[str, Any]:
-    """Time in this process what the exercise's speed is compared with; seconds are of one call."""
-    return REFERENCES[exercise.spec.scored.bound](exercise)
+def plain_bound(exercise: Exercise) -> dict[str, Any]:
+    """The model solution in turn with what its speed is compared with, in this process.
+
+    Two processes would compare two cores where the host takes the time.
+    """
+    from grader.speed.bounds import find_bound
+
+    bound = find_bound(exercise.spec.scored.bound)
+    solution, _ = prepared(exercise, exercise.spec, exercise.solution)
+    pair = (solution, REFERENCES[bound.name](exercise))
+
+    def rates() -> list[float]:
+        times = [seconds_by_events(timed, queued=bound.by_host) for timed in pair]
+        return [timed.work / statistics.median(t) for timed, t in zip(pair, times, strict=True)]
+
+    rates()  # the first round compiles
+    found = [rates() for _ in range(max(ROUNDS, bound.cycles))]
+    return {
+        "rate": statistics.median(rate for rate, _ in found),
+        "reference_rate": statistics.median(reference for _, reference in found),
+        "share": statistics.median(rate / reference for rate, reference in found),
+    }
 
 
-def plain_product(exercise: Exercise) -> dict[str, Any]:
+def product(exercise: Exercise) -> Timed:
     from grader.backends.triton import reference_kernels
     from grader.speed.bounds.arithmetic import EDGES
 
     dtype = exercise.spec.scored.dtype
-    product, edge = getattr(reference_kernels, f"product_{dtype}"), EDGES[dtype]
+    edge = EDGES[dtype]
 
     def rested() -> list[list[Any]]:
         time.sleep(REST_S)
         return [[edge]] * 16
 
-    return {"seconds": by_events(rested, product), "work": 2 * edge**3}
+    return Timed(getattr(reference_kernels, f"product_{dtype}"), rested, 2 * edge**3)
 
 
-def plain_implementation(exercise: Exercise) -> dict[str, Any]:
+def implementation(exercise: Exercise) -> Timed:
     from grader.speed.torch_compile import compiled
 
     scored = exercise.spec.scored
@@ -127,10 +169,10 @@ def plain_implementation(exercise: Exercise) -> dict[str, Any]:
         file = Path(folder) / "reference.py"
         text = scored.against.read_text()
         file.write_text(text + compiled(exercise.spec) if scored.compiled else text)
-        return timed_by_events(exercise, file) | {"work": 1}
+        return prepared(exercise, exercise.spec, file)[0]
 
 
-def plain_launch(exercise: Exercise) -> dict[str, Any]:
+def small_launch(exercise: Exercise) -> Timed:
     import torch
 
     from grader import backends
@@ -140,17 +182,14 @@ def plain_launch(exercise: Exercise) -> dict[str, Any]:
     trial = backends.find(name).trial
     launch = getattr(loaded(backends.folder(name) / trial.file), trial.entry)
     vectors = [as_arguments_of(name, torch.zeros(ELEMENTS, device="cuda")) for _ in range(3)]
-    return {"seconds": by_events(lambda: [vectors] * CALLS, launch, queued=True), "work": 1}
+    return Timed(launch, lambda: [vectors] * CALLS, 1.0)
 
 
-REFERENCES = {
-    "arithmetic": plain_product,
-    "reference": plain_implementation,
-    "latency": plain_launch,
-}
+REFERENCES = {"arithmetic": product, "reference": implementation, "latency": small_launch}
 
 
-def timed_by_events(exercise: Exercise, file: Path, place: int = 0) -> dict[str, Any]:
+def prepared(exercise: Exercise, spec: Spec, file: Path) -> tuple[Timed, Slots]:
+    """Return the calls of a file with the scored case, and the slots that a round refills."""
     from grader.grading.options import Options
     from grader.grading.session import Grading
     from grader.model.messages import TensorRef
@@ -160,34 +199,23 @@ def timed_by_events(exercise: Exercise, file: Path, place: int = 0) -> dict[str,
     from grader.speed.scored_case import arena_bytes, scored_case
     from grader.speed.slots import Slots
 
-    spec = exercise.spec.scored_specs[place]
-    entry = getattr(loaded(file), spec.entry)
     sizing = Grading(exercise, file, Options(device="cuda"), ForkServers()).sizing_of(spec)
     memory = CudaArena(arena_bytes(spec, sizing.rows, sizing.calls)).memory
-    case = scored_case(spec, sizing.rows)
-    slots = Slots(spec, case, sizing.calls, memory)
+    slots = Slots(spec, scored_case(spec, sizing.rows), sizing.calls, memory)
 
     def argument(given: Any) -> Any:
         if not isinstance(given, TensorRef):
             return given
         return as_arguments_of(spec.backend, view(memory, given))
 
-    def calls() -> list[list[Any]]:
+    def filled() -> list[list[Any]]:
         return [[argument(each) for each in call] for call in slots.refill()[0]]
 
-    seconds = by_events(calls, entry, queued=spec.scored.bound == "latency")
-    return {
-        "case": case.headline,
-        "seconds": seconds,
-        "gbps": slots.least_bytes / seconds / 1e9,
-        "work": bound_of(spec).work(slots),
-    }
+    return Timed(getattr(loaded(file), spec.entry), filled, bound_of(spec).work(slots)), slots
 
 
-def by_events(
-    calls: Callable[[], list[list[Any]]], call: Callable[..., Any], *, queued: bool = False
-) -> float:
-    """Return the median seconds of a call.
+def seconds_by_events(timed: Timed, *, queued: bool = False) -> list[float]:
+    """Return the seconds of each call of a round.
 
     With `queued`, one event ends a call and begins the next, as in a worker: where the GPU waits
     for the host, making the events is a part of what a call takes.
@@ -199,22 +227,17 @@ def by_events(
         event.record()
         return event
 
-    times: list[float] = []
-    for number in range(ROUNDS + 1):
-        arguments = calls()
-        torch.cuda.synchronize()
-        marks, begin = [], mark()
-        for given in arguments:
-            begin = begin if queued else mark()
-            call(*given)
-            end = mark()
-            marks.append((begin, end))
-            begin = end
-        torch.cuda.synchronize()
-        if number:  # the first compiles
-            times += [b.elapsed_time(e) / 1e3 for b, e in marks]
-    # The median, for the first call of a round also shows how long the host took to launch it.
-    return statistics.median(times)
+    arguments = timed.round_of()
+    torch.cuda.synchronize()
+    marks, begin = [], mark()
+    for given in arguments:
+        begin = begin if queued else mark()
+        timed.call(*given)
+        end = mark()
+        marks.append((begin, end))
+        begin = end
+    torch.cuda.synchronize()
+    return [begin.elapsed_time(end) / 1e3 for begin, end in marks]
 
 
 def loaded(file: Path) -> ModuleType:

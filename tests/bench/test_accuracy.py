@@ -71,8 +71,7 @@ class Gpu:
         return step
 
     def plain(self, *arguments: str) -> dict[str, Any]:
-        share = self.shares[arguments[-1][:2]] if "--plain" in arguments else 1.0
-        return {"seconds": 1 / share, "work": 1}
+        return {"share": self.shares[arguments[-1][:2]], "rate": 1.0, "reference_rate": 1.0}
 
 
 @pytest.fixture
@@ -139,11 +138,8 @@ def test_a_share_that_is_off_makes_the_exit_code(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch, exercise: str, off: float, code: int
 ):
     share = gpu.shares[exercise[:2]] / (1 + off)
-
-    def plain(*given: str) -> dict[str, float]:
-        return {"seconds": 1 / share if "--plain" in given else 1.0, "work": 1}
-
-    monkeypatch.setattr(gpu, "plain", plain)
+    plain = {"share": share, "rate": 1.0, "reference_rate": 1.0}
+    monkeypatch.setattr(gpu, "plain", lambda *given: plain)
     assert accuracy.main(["--only", "bounds", "--exercise", exercise]) == code
 
 
@@ -167,9 +163,7 @@ def test_runs_may_differ_as_much_as_their_intervals_allow(bound: str, apart: flo
 def test_a_solution_without_a_share_is_a_missed_target(gpu: Gpu, monkeypatch: pytest.MonkeyPatch):
     """A step that failed by its first call has no speed at all."""
     step = {"outcome": "fail", "failure": "too_slow", "message": "", "speed": None}
-    row = other.bound_row(
-        EXERCISES["02_rms"], step | {"duration_s": 1.0}, gpu.plain("--plain", "02"), gpu.plain("02")
-    )
+    row = other.bound_row(EXERCISES["02_rms"], step | {"duration_s": 1.0}, gpu.plain("02"))
     assert (row["share"], row["off"]) == (None, None)
     part = {"rows": [row], "left": []}
     assert "no share" in next(other.bound_lines(part))
