@@ -6,11 +6,12 @@
 A row that fits the shared memory of one block belongs to a block, a longer one to a cluster of
 blocks. Each block copies its share of the row there, by bulk copies of the Tensor Memory
 Accelerator (TMA), and makes both passes over that copy. The blocks of a cluster exchange the
-maximum and the sum of each warp through distributed shared memory. fast.md says what each of this
-bought. A row whose target is IGNORED has loss 0 and gradient 0.
+maximum and the sum of each warp through distributed shared memory. A row whose target is IGNORED
+has loss 0 and gradient 0. fast.md says what each of this bought.
 
-Rows that a bulk copy cannot fetch, because they begin at an odd address or are too long, are
-handled by a plain kernel, which reads them twice.
+A plain kernel, which reads a row twice, takes the rows that are left: those of more than 1 MiB,
+those whose address or length is no multiple of 16 bytes, and all of them on a GPU without clusters
+or with too little shared memory.
 """
 
 import functools
@@ -34,15 +35,8 @@ using Barrier = unsigned long long;
 
 __device__ float infinity() { return __int_as_float(0x7f800000); }
 
-// exp(x), by the one instruction that the hardware has for powers of 2.
+// exp(x) as 2**(x * log2(e)), for which there is an instruction. What is below 2**-126 becomes 0.
 __device__ float exp_of(float x) {
-    float y;
-    asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x * LOG2_E));
-    return y;
-}
-
-// The same for a term of a sum of at least 1, beside which numbers below 2**-126 may become 0.
-__device__ float term_of(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * LOG2_E));
     return y;
@@ -63,7 +57,7 @@ struct Partial {
 // of two infinities, which is NaN, may be taken.
 __device__ Partial merged(Partial a, Partial b) {
     float high = fmaxf(a.high, b.high), base = high == -infinity() ? 0.0f : high;
-    return {high, a.sum * term_of(a.high - base) + b.sum * term_of(b.high - base)};
+    return {high, a.sum * exp_of(a.high - base) + b.sum * exp_of(b.high - base)};
 }
 
 __device__ Partial merged_over_warp(Partial mine) {
@@ -79,8 +73,8 @@ template <typename T> __device__ Partial with(Partial seen, Pack<T> pack) {
     float high = seen.high, sum = 0.0f;
     for (T x : pack.of) high = fmaxf(high, float(x));
     float base = high == -infinity() ? 0.0f : high;
-    for (T x : pack.of) sum += term_of(float(x) - base);
-    return {high, seen.sum * term_of(seen.high - base) + sum};
+    for (T x : pack.of) sum += exp_of(float(x) - base);
+    return {high, seen.sum * exp_of(seen.high - base) + sum};
 }
 
 // PTX of a barrier in shared memory (mbarrier), of bulk copies and of clusters.
@@ -95,10 +89,10 @@ __device__ void expect(Barrier* barrier, unsigned bytes) {
                  "r"(bytes) : "memory");
 }
 
-__device__ void wait(Barrier* barrier, unsigned parity) {
+__device__ void wait(Barrier* barrier) {
     asm volatile("{\n.reg .pred done;\n"
-                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-                 "@!done bra again;\n}" ::"r"(at(barrier)), "r"(parity) : "memory");
+                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], 0;\n"
+                 "@!done bra again;\n}" ::"r"(at(barrier)) : "memory");
 }
 
 __device__ void copy(void* shared, const void* global, unsigned bytes, Barrier* barrier) {
@@ -121,19 +115,20 @@ __device__ void send(Partial* shared, Barrier* barrier, unsigned rank, Partial p
                  "f"(partial.sum), "r"(in_block(barrier, rank)) : "memory");
 }
 
-__device__ void meet_in_cluster() {
-    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+// The arrival is relaxed: by default a fence of the whole GPU comes before it. Another fence makes
+// the barriers known to the cluster.
+__device__ void say_that_this_block_has_begun() {
+    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
 
-// Overwrite a pack of logits by its gradient; `target` is its place in the pack, or none of it.
-template <typename T>
-__device__ void differentiate(Pack<T>& pack, Partial row, float grad_scale, int target) {
-    float factor = grad_scale / row.sum;
-#pragma unroll
-    for (int j = 0; j < Pack<T>::SIZE; j++) {
-        float gradient = exp_of(float(pack.of[j]) - row.high) * factor;
-        pack.of[j] = T(j == target ? gradient - grad_scale : gradient);
-    }
+__device__ void wait_until_all_have_begun() {
+    asm volatile("barrier.cluster.wait;" ::: "memory");
+}
+
+// The gradient of a pack of logits, but for the target's.
+template <typename T> __device__ Pack<T> gradient_of(Pack<T> pack, float high, float factor) {
+    for (T& x : pack.of) x = T(exp_of(float(x) - high) * factor);
+    return pack;
 }
 
 // The small logarithm is added last, so that it is not lost in a large maximum.
@@ -141,105 +136,94 @@ __device__ float loss_of(Partial row, float target_logit) {
     return (row.high - target_logit) + logf(row.sum);
 }
 
-// The stride is in elements. The first `many` clusters take EACH rows, those after them one row: so
-// the last ones to finish finish together.
-template <typename T, int CLUSTER, int THREADS, int EACH, int BLOCKS>
-__global__ void __launch_bounds__(THREADS, BLOCKS)
+// A cluster for each row. The stride is in elements.
+template <typename T, int CLUSTER, int THREADS>
+__global__ void __launch_bounds__(THREADS)
 cross_entropy(T* logits, const long long* target, float* loss, float grad_scale, long long stride,
-              int vocabulary, int many) {
+              int vocabulary) {
     constexpr int WARPS = THREADS / 32, PARTIALS = CLUSTER * WARPS;
     constexpr int CHUNK = THREADS * PACKS;  // packs that are fetched at once
-    extern __shared__ __align__(128) unsigned char memory[];  // this block's share of a row
-    __shared__ Barrier filled[MOST_CHUNKS], met[2];
-    __shared__ Partial partials[2][PARTIALS];  // of two rows: blocks may be one row apart
+    extern __shared__ __align__(128) unsigned char memory[];  // this block's share of the row
+    __shared__ Barrier filled[MOST_CHUNKS], met;
+    __shared__ Partial partials[PARTIALS];
 
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    int rank = blockIdx.x % CLUSTER, cluster = blockIdx.x / CLUSTER;
-    long long row = cluster < many ? cluster * EACH : many * (EACH - 1) + cluster;
-    int rows = cluster < many ? EACH : 1;
+    int rank = blockIdx.x % CLUSTER;
+    long long row = blockIdx.x / CLUSTER;
 
-    // This block's share of a row, in packs of 16 bytes.
+    // This block's share of the row, in packs of 16 bytes.
     int packs = vocabulary / Pack<T>::SIZE, share = (packs + CLUSTER - 1) / CLUSTER;
     int first = rank * share, count = min(share, packs - first);
-    T* place = logits + row * stride + first * Pack<T>::SIZE;
-
+    Pack<T>* place = reinterpret_cast<Pack<T>*>(logits + row * stride) + first;
     Pack<T>* mine = reinterpret_cast<Pack<T>*>(memory);
     int chunks = (count + CHUNK - 1) / CHUNK;
-    auto fetch = [&](int chunk, int turn) {
-        int start = chunk * CHUNK, size = min(CHUNK, count - start);
-        copy(mine + start, place + turn * stride + start * Pack<T>::SIZE, 16 * size,
-             filled + chunk);
-    };
 
     if (threadIdx.x == 0) {
         for (int chunk = 0; chunk < chunks; chunk++) begin(filled + chunk);
-        begin(met), begin(met + 1);
+        begin(&met);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        for (int chunk = 0; chunk < chunks; chunk++) fetch(chunk, 0);
-    }
-    if (CLUSTER > 1) meet_in_cluster();
-    else __syncthreads();
-
-    for (int turn = 0; turn < rows; turn++) {
-        int pair = turn % 2;
-
-        // Pass 1: maximum and sum of this thread, of its warp, of the row.
-        Partial partial = {-infinity(), 0.0f};
         for (int chunk = 0; chunk < chunks; chunk++) {
-            wait(filled + chunk, turn % 2);
-#pragma unroll
-            for (int k = 0; k < PACKS; k++) {
-                int i = chunk * CHUNK + k * THREADS + threadIdx.x;
-                if (i < count) partial = with(partial, mine[i]);
-            }
-        }
-        partial = merged_over_warp(partial);
-        if (CLUSTER > 1) {
-            if (lane < CLUSTER)
-                send(&partials[pair][rank * WARPS + warp], met + pair, lane, partial);
-            if (threadIdx.x == 0) expect(met + pair, PARTIALS * sizeof(Partial));
-            wait(met + pair, turn / 2 % 2);
-        } else {
-            if (lane == 0) partials[pair][warp] = partial;
-            __syncthreads();
-        }
-        partial = {-infinity(), 0.0f};
-        for (int i = lane; i < PARTIALS; i += 32) partial = merged(partial, partials[pair][i]);
-        partial = merged_over_warp(partial);
-
-        // The target's logit is on the chip, in one of the blocks.
-        long long wanted = target[row + turn];
-        bool counts = wanted != IGNORED;
-        int column = wanted - first * Pack<T>::SIZE;  // among this block's
-        bool here = counts && column >= 0 && column < count * Pack<T>::SIZE;
-        if (threadIdx.x == 0 && here)
-            loss[row + turn] = loss_of(partial, float(reinterpret_cast<T*>(mine)[column]));
-        if (threadIdx.x == 0 && rank == 0 && !counts) loss[row + turn] = 0.0f;
-
-        // Pass 2: the gradient, from the copy on the chip. Each chunk that everybody has read makes
-        // room for that of the next row.
-        int pack_wanted = here ? column / Pack<T>::SIZE : -1;
-        for (int chunk = 0; chunk < chunks; chunk++) {
-#pragma unroll
-            for (int k = 0; k < PACKS; k++) {
-                int i = chunk * CHUNK + k * THREADS + threadIdx.x;
-                if (i >= count) continue;
-                Pack<T> pack = {};
-                if (counts) {
-                    pack = mine[i];
-                    differentiate(pack, partial, grad_scale,
-                                  i == pack_wanted ? column % Pack<T>::SIZE : -1);
-                }
-                reinterpret_cast<Pack<T>*>(place + turn * stride)[i] = pack;
-            }
-            if (EACH > 1) __syncthreads();
-            if (threadIdx.x == 0 && turn + 1 < rows) fetch(chunk, turn + 1);
+            int start = chunk * CHUNK, size = min(CHUNK, count - start);
+            copy(mine + start, place + start, 16 * size, filled + chunk);
         }
     }
-    if (CLUSTER > 1) meet_in_cluster();  // no block may leave while another still sends to it
+    if constexpr (CLUSTER > 1) say_that_this_block_has_begun();
+    __syncthreads();
+
+    // Pass 1: maximum and sum of this thread, of its warp, of the row.
+    Partial partial = {-infinity(), 0.0f};
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        wait(filled + chunk);
+#pragma unroll
+        for (int k = 0; k < PACKS; k++) {
+            int i = chunk * CHUNK + k * THREADS + threadIdx.x;
+            if (i < count) partial = with(partial, mine[i]);
+        }
+    }
+    partial = merged_over_warp(partial);
+    long long wanted = target[row];
+    bool counts = wanted != IGNORED;
+    if constexpr (CLUSTER > 1) {
+        wait_until_all_have_begun();
+        if (lane < CLUSTER) send(&partials[rank * WARPS + warp], &met, lane, partial);
+        if (threadIdx.x == 0) expect(&met, PARTIALS * sizeof(Partial));
+        wait(&met);
+    } else {
+        if (lane == 0) partials[warp] = partial;
+        __syncthreads();
+    }
+    partial = {-infinity(), 0.0f};
+    for (int i = lane; i < PARTIALS; i += 32) partial = merged(partial, partials[i]);
+    partial = merged_over_warp(partial);
+
+    // Pass 2: the gradient, from the copy on the chip.
+    float factor = grad_scale / partial.sum;
+    for (int chunk = 0; chunk < chunks; chunk++) {
+#pragma unroll
+        for (int k = 0; k < PACKS; k++) {
+            int i = chunk * CHUNK + k * THREADS + threadIdx.x;
+            if (i >= count) continue;
+            Pack<T> pack = {};
+            if (counts) pack = gradient_of(mine[i], partial.high, factor);
+            place[i] = pack;
+        }
+    }
+
+    // The target's logit is on the chip, in one of the blocks. The thread that stored its pack
+    // corrects the gradient there.
+    int column = wanted - first * Pack<T>::SIZE;  // among this block's
+    if (!counts) {
+        if (rank == 0 && threadIdx.x == 0) loss[row] = 0.0f;
+    } else if (column >= 0 && column < count * Pack<T>::SIZE &&
+               column / Pack<T>::SIZE % THREADS == threadIdx.x) {
+        float logit = float(reinterpret_cast<T*>(mine)[column]);
+        loss[row] = loss_of(partial, logit);
+        float gradient = exp_of(logit - partial.high) * factor - grad_scale;
+        reinterpret_cast<T*>(place)[column] = T(gradient);
+    }
 }
 
-// One block for each row, of any length at any address; reads the row twice.
+// The same with one block for each row, of any length at any address; reads the row twice.
 template <typename T>
 __global__ void cross_entropy_of_any(T* logits, const long long* target, float* loss,
                                      float grad_scale, long long stride, int vocabulary) {
@@ -272,7 +256,6 @@ __global__ void cross_entropy_of_any(T* logits, const long long* target, float* 
 
 NAMES = {torch.float32: "float", torch.float16: "__half", torch.bfloat16: "__nv_bfloat16"}
 SHARED = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-MOST_SHARED = 220 << 10  # bytes; 227 KiB on Hopper, some of which are partials and barriers
 
 
 class Shape(NamedTuple):
@@ -280,23 +263,22 @@ class Shape(NamedTuple):
 
     cluster: int  # blocks that share a row
     threads: int  # of a block
-    each: int  # rows that a cluster takes, one after another
-    blocks: int  # that shall fit on a multiprocessor
 
 
-# By the longest row that they take, in bytes: the fastest of those tried (fast.md). A block holds
-# up to 64 KiB of a row, so that three fit on a multiprocessor.
+# By the longest row that they take, in bytes: the fastest of those tried (fast.md).
 SHAPES = {
-    4 << 10: Shape(cluster=1, threads=128, each=8, blocks=8),
-    8 << 10: Shape(cluster=1, threads=128, each=2, blocks=8),
-    32 << 10: Shape(cluster=1, threads=256, each=1, blocks=5),
-    64 << 10: Shape(cluster=1, threads=512, each=1, blocks=2),
-    128 << 10: Shape(cluster=2, threads=256, each=8, blocks=3),
-    256 << 10: Shape(cluster=4, threads=256, each=8, blocks=3),
-    512 << 10: Shape(cluster=8, threads=256, each=8, blocks=3),
-    1 << 20: Shape(cluster=8, threads=512, each=8, blocks=1),
+    4 << 10: Shape(cluster=1, threads=128),
+    8 << 10: Shape(cluster=1, threads=128),
+    16 << 10: Shape(cluster=1, threads=256),
+    32 << 10: Shape(cluster=1, threads=512),
+    64 << 10: Shape(cluster=1, threads=512),
+    128 << 10: Shape(cluster=4, threads=256),
+    256 << 10: Shape(cluster=4, threads=512),
+    512 << 10: Shape(cluster=8, threads=512),
+    1 << 20: Shape(cluster=8, threads=512),
 }
 PLAIN_THREADS = 512
+PARTIALS_AND_BARRIERS = 2 << 10  # bytes of shared memory, and more than any shape takes for them
 
 
 @functools.cache
@@ -315,9 +297,30 @@ def compiled(name, shared=0):
 
 
 @functools.cache
-def has_clusters():
-    """Report whether this GPU has clusters and bulk copies: Hopper was the first."""
-    return Device().compute_capability.major >= 9
+def fits(shared):
+    """Report whether this GPU has clusters (Hopper was the first) and a block so many bytes."""
+    device = Device()
+    most = device.properties.max_shared_memory_per_block_optin - PARTIALS_AND_BARRIERS
+    return device.compute_capability.major >= 9 and shared <= most
+
+
+@functools.cache
+def planned(dtype, tokens, vocabulary, aligned):
+    """Choose a kernel and its launch configuration; cached, for that takes longer than a launch."""
+    row = dtype.itemsize * vocabulary
+    longest = next((longest for longest in SHAPES if row <= longest), None)
+    if longest and aligned and row % 16 == 0 and fits(longest // SHAPES[longest].cluster):
+        shape = SHAPES[longest]
+        name = f"cross_entropy<{NAMES[dtype]}, {', '.join(map(str, shape))}>"
+        config = LaunchConfig(
+            grid=tokens,  # of clusters
+            cluster=shape.cluster,
+            block=shape.threads,
+            shmem_size=16 * -(-row // 16 // shape.cluster),
+        )
+        return compiled(name, longest // shape.cluster), config
+    config = LaunchConfig(grid=tokens, block=PLAIN_THREADS)
+    return compiled(f"cross_entropy_of_any<{NAMES[dtype]}>"), config
 
 
 def cross_entropy(logits, target, loss, grad_scale):
@@ -328,24 +331,11 @@ def cross_entropy(logits, target, loss, grad_scale):
     (tokens,) of float32.
     """
     tokens, vocabulary = logits.shape
-    size = logits.element_size()
-    stride, row = logits.stride(0), size * vocabulary
-    arguments = (logits.data_ptr(), target.data_ptr(), loss.data_ptr(), np.float32(grad_scale))
-    arguments = (*arguments, stride, vocabulary)
-    fitting = [shape for longest, shape in SHAPES.items() if row <= longest]
-    odd = any(each % 16 for each in (logits.data_ptr(), size * stride, row))
-    if not fitting or odd or not has_clusters():
-        kernel = compiled(f"cross_entropy_of_any<{NAMES[logits.dtype]}>")
-        config = LaunchConfig(grid=tokens, block=PLAIN_THREADS)
-        launch(Device().default_stream, config, kernel, *arguments)
-        return
-    shape = fitting[0]
-    many = tokens * 7 // 8 // shape.each if shape.each > 1 else 0
-    name = f"cross_entropy<{NAMES[logits.dtype]}, {', '.join(map(str, shape))}>"
-    config = LaunchConfig(
-        grid=many + tokens - many * shape.each,
-        cluster=shape.cluster,
-        block=shape.threads,
-        shmem_size=16 * -(-row // 16 // shape.cluster),
+    address, stride = logits.data_ptr(), logits.stride(0)  # the stride is in elements
+    aligned = not (address % 16 or logits.element_size() * stride % 16)
+    kernel, config = planned(logits.dtype, tokens, vocabulary, aligned)
+    addresses = address, target.data_ptr(), loss.data_ptr()
+    launch(
+        *(Device().default_stream, config, kernel, *addresses),
+        *(np.float32(grad_scale), stride, vocabulary),
     )
-    launch(Device().default_stream, config, compiled(name, MOST_SHARED), *arguments, many)

@@ -17,6 +17,8 @@ RECORD = json.loads((ROOT / "bench" / "results" / "fast_tries_h200.json").read_t
 SOLUTION = ROOT / "solutions" / "04_online_softmax"
 FAST = (SOLUTION / "fast.py").read_text(encoding="utf-8")
 FAST_TEXT = (SOLUTION / "fast.md").read_text(encoding="utf-8")
+CROSS_ENTROPY = ROOT / "solutions" / "06_cross_entropy"
+CROSS_ENTROPY_TEXT = (CROSS_ENTROPY / "fast.md").read_text(encoding="utf-8")
 VARIANTS = (ROOT / "bench" / "fast_variants.py").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (\d+) \| (.*?) \| ([\d. |]+) \|$", re.MULTILINE)
 HEADING = re.compile(r"([\d,]+) (float32|bfloat16)")
@@ -42,9 +44,8 @@ def test_what_each_change_bought_is_what_was_measured(exercise: str):
 
 
 def test_what_the_tenth_try_reaches_is_what_was_measured():
-    text = (ROOT / "solutions" / "06_cross_entropy" / "fast.md").read_text(encoding="utf-8")
     [row] = [one for one in _record("fast_tries_h100")["rows"] if one["exercise"][:2] == "06"]
-    assert f"reaches {row['share']:.3f} at {row['columns']:,} {row['dtype']}" in text
+    assert f"reaches {row['share']:.3f} at {row['columns']:,} {row['dtype']}" in CROSS_ENTROPY_TEXT
 
 
 @pytest.mark.parametrize("gpu", ["h100", "h200"])
@@ -143,6 +144,69 @@ def test_the_faster_shapes_are_those_measured():
     assert len(shown) == 12
 
 
+def test_what_led_to_the_eleventh_try_of_06_is_what_was_measured():
+    at = {row["dtype"]: row["shares"] for row in _long_rows("fast_06_tries_h200")}
+    now = {row["dtype"]: row["shares"][row["chosen"]] for row in _long_rows("fast_06_shapes_h200")}
+    own_row = "arrival relaxed, {} blocks of 256 threads, rows one after another: 1"
+    rows = {
+        "The tenth try": ["tenth try"] * 2,
+        "A relaxed arrival, and no barrier at the end": ["arrival relaxed"] * 2,
+        "A row for each cluster, too": [own_row.format(8), own_row.format(4)],
+        "Instead, the exponentials in registers": ["values in registers"] * 2,
+    }
+    expected = [
+        _row(what, [at[dtype][name] for dtype, name in zip(at, names, strict=True)])
+        for what, names in rows.items()
+    ]
+    expected.insert(3, _row("This file: less work for each logit, too", list(now.values())))
+    assert _rows_below("| change | float32 |", CROSS_ENTROPY_TEXT) == expected
+
+
+def test_the_table_of_06_beside_quack_is_what_was_measured():
+    now = {
+        (row["columns"], row["dtype"]): row["shares"][row["chosen"]]
+        for row in _record("fast_06_shapes_h200")["rows"]
+    }
+    rows = _record("fast_06_tries_h200")["rows"]
+    assert not any(row["wrong"] for row in rows)
+    others = ("tenth try", "values in registers", "quack")
+    expected = {
+        size: _row(
+            f"{size[0]:,} {size[1]}", [now.get(size), *(row["shares"][one] for one in others)]
+        )
+        for row in rows
+        if (size := (row["columns"], row["dtype"]))
+    }
+    shown = _rows_below("| columns | this file | tenth try |", CROSS_ENTROPY_TEXT)
+    assert sorted(shown) == sorted(expected.values())
+
+
+def test_the_shapes_of_06_are_those_chosen():
+    rows = _record("fast_06_shapes_h200")["rows"]
+    at = {(row["longest_kib"], row["dtype"]): row for row in rows}
+    expected, shapes = [], []
+    for kib in dict.fromkeys(row["longest_kib"] for row in rows):
+        both = [at[kib, dtype] for dtype in ("float32", "bfloat16")]
+        [chosen] = {row["chosen"] for row in both}
+        cluster, threads = chosen.split()
+        shares = [row["shares"][chosen] for row in both]
+        expected.append(_row(f"{kib} KiB | {cluster} | {threads}", shares))
+        shapes.append((kib << 10, cluster, threads))
+    assert _rows_below("| row of up to |", CROSS_ENTROPY_TEXT) == expected
+    table = re.findall(
+        r"^ +(\d+) << (\d+): Shape\(cluster=(\d+), threads=(\d+)\),$",
+        (CROSS_ENTROPY / "fast.py").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    assert [(int(number) << int(by), *shape) for number, by, *shape in table] == shapes
+
+
+def _long_rows(name: str) -> list[dict[str, Any]]:
+    """Return the rows of 128,256 columns, that in float32 first."""
+    rows = [row for row in _record(name)["rows"] if row["columns"] == 128_256]
+    return sorted(rows, key=lambda row: row["dtype"], reverse=True)
+
+
 def _shape_of_the_file(columns: int, dtype: str) -> str:
     """Read SHAPES of fast.py, which imports what a machine without a GPU may lack."""
     table = re.findall(
@@ -159,9 +223,9 @@ def _variants_in(text: str) -> list[str]:
     return heading.split(" | ")
 
 
-def _rows_below(heading: str) -> list[str]:
-    """Return the rows of the table in fast.md of 04 that begins so."""
-    return FAST_TEXT.partition(f"\n{heading}")[2].partition("\n\n")[0].splitlines()[2:]
+def _rows_below(heading: str, text: str = FAST_TEXT) -> list[str]:
+    """Return the rows of the table that begins so, in fast.md of 04 or another text."""
+    return text.partition(f"\n{heading}")[2].partition("\n\n")[0].splitlines()[2:]
 
 
 def _sizes_in(text: str) -> list[tuple[int, str]]:
@@ -176,8 +240,9 @@ def _record(name: str) -> dict[str, Any]:
     return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text())
 
 
-def _row(title: str, shares: Sequence[float]) -> str:
-    return f"| {title} | " + " | ".join(f"{share:.3f}" for share in shares) + " |"
+def _row(title: str, shares: Sequence[float | None]) -> str:
+    shown = ("–" if share is None else f"{share:.3f}" for share in shares)
+    return f"| {title} | " + " | ".join(shown) + " |"
 
 
 @pytest.fixture
