@@ -112,9 +112,11 @@ class Timed:
 
 def plain_events(exercise: Exercise, place: int) -> dict[str, Any]:
     """The model solution at one of its sizes, in this process, alone on the GPU."""
+    from grader.speed.bounds import bound_of
+
     spec = exercise.spec.scored_specs[place]
     timed, slots = prepared(exercise, spec, exercise.solution)
-    queued = spec.scored.bound == "latency"
+    queued = bound_of(spec).by_host
     seconds_by_events(timed, queued=queued)  # the first round compiles
     # The median, for the first call of a round also shows how long the host took to launch it.
     seconds = statistics.median(

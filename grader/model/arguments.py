@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -72,11 +73,12 @@ class Argument:
     def needed_bytes(self, inputs: Inputs, size: int) -> int:
         """Return the bytes of one pass over what these inputs ask for, of `size` bytes in all.
 
-        Raises ValueError if the spec asks for no bytes, or for more than there are.
+        Raises TypeError if the spec's function returns no whole number, and ValueError if it asks
+        for no bytes, or for more than there are.
         """
         if self.needed is None:
             return size
-        needed = int(self.needed(inputs))
+        needed = operator.index(self.needed(inputs))
         if not 0 < needed <= size:
             raise ValueError(f"{needed} bytes of {self.name} are needed, which has {size}")
         return needed

@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from grader.course import catalog
 from grader.model.arguments import reads, scalar, updates, writes
 from grader.model.cases import Case
-from grader.model.errors import UsageError
+from grader.model.errors import BrokenExercise, UsageError
 from grader.model.exercise import Mistake, Tolerance
 from grader.model.instructions import Instructions
 from grader.model.randomness import Choice, Randomness
@@ -209,6 +209,14 @@ def test_least_bytes_count_reads_and_writes_of_tensors():
     # x is read, out written, count both; the float scale moves no bytes.
     sizes = {"x": 100, "count": 8, "out": 4}
     assert ROW_SUM.least_bytes(sizes) == (108, 12)
+
+
+@pytest.mark.parametrize("returned", ["12", 12.5, None])
+def test_bytes_that_are_no_whole_number_break_the_exercise(returned: object):
+    """A text of digits was taken for the number, and a fraction was cut off."""
+    spec = replace(SPEC, arguments=(reads("x", bytes=lambda inputs: returned), OUT))
+    with pytest.raises(BrokenExercise, match=r"`bytes` of x fails: TypeError: .* integer"):
+        spec.needed_bytes({}, {"x": 100, "out": 100})
 
 
 @pytest.mark.parametrize(
