@@ -60,6 +60,8 @@ def scored(spec: Spec, **changes: object) -> Spec:
         replace(POLYNOMIAL, flops=None, scored=Scored(dtype="float32", bound="roofline")),
         scored(RMS, against=None),
         scored(RMS, against=COURSE / "gone.py"),
+        replace(RMS, entry="root_mean_square"),
+        scored(RMS, against=COURSE / "exercises" / "02_rms" / "README.md"),
         scored(POLYNOMIAL, bound="aritmetic"),
         replace(POLYNOMIAL, flops=lambda case: 0),
         replace(POLYNOMIAL, flops=lambda case: math.nan),
@@ -67,7 +69,7 @@ def scored(spec: Spec, **changes: object) -> Spec:
     ],
     ids=[
         *("rows", "no flops", "no peak", "rows of a roofline", "no flops of it"),
-        *("no file named", "no file", "no such bound"),
+        *("no file named", "no file", "no such entry in the file", "no Python", "no such bound"),
         *("no operations", "NaN operations", "flops that fail"),
     ],
 )

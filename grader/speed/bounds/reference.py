@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.speed.bound import Bound, Reference
@@ -43,6 +45,21 @@ def fault(spec: Spec) -> str | None:
         return "the bound reference needs `against` of `Scored`: the file of an implementation"
     if not scored.against.is_file():
         return f"`against` of `Scored` names a file that does not exist: {scored.against.name}"
+    return _fault_of_file(scored.against, spec.entry)
+
+
+def _fault_of_file(file: Path, entry: str) -> str | None:
+    """Read the implementation, which only a GPU runs: a wrong name would come out there."""
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes(), file.name)))
+    except SyntaxError as error:
+        place = f"{file.name}, line {error.lineno}"
+        return f"`against` of `Scored` names a file that is no Python: {place}"
+    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    defined |= {node.id for node in nodes if isinstance(node, ast.Name)}  # `rms = other.rms`
+    defined |= {node.asname or node.name for node in nodes if isinstance(node, ast.alias)}
+    if entry not in defined:
+        return f"`against` of `Scored` names a file that does not define {entry}: {file.name}"
     return None
 
 
