@@ -170,6 +170,7 @@ def bound_row(exercise: Exercise, step: Row, plain: Row) -> Row:
         "raised": speed.get("raised"),
         "events_rate": plain["rate"],
         "events_reference_rate": plain["reference_rate"],
+        "events_rows": plain["rows"],
         "outcome": step["outcome"],
         "duration_s": step["duration_s"],
     }

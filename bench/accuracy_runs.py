@@ -28,7 +28,6 @@ from grader.course.exercise import Exercise
 
 if TYPE_CHECKING:
     from grader.model import Spec
-    from grader.speed.slots import Slots
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 5  # of every slot, by plain events, at least
@@ -53,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     elif asked.plain:
         found = plain_events(catalog.find_entry(asked.course, asked.plain), asked.place)
     else:
-        found = plain_bound(catalog.find_entry(asked.course, asked.bound))
+        found = share_by_events(catalog.find_entry(asked.course, asked.bound))
     print(json.dumps(found))
     return 0
 
@@ -106,35 +105,36 @@ class Timed:
     """A function, the arguments of a round of its calls, and the work that a call counts for."""
 
     call: Callable[..., Any]
-    round_of: Callable[[], list[list[Any]]]
+    arguments_of_round: Callable[[], list[list[Any]]]
     work: float
 
 
 def plain_events(exercise: Exercise, place: int) -> dict[str, Any]:
-    """The model solution at one of its sizes, in this process, alone on the GPU."""
+    """Time the model solution at one of its sizes, in this process, alone on the GPU."""
     from grader.speed.bounds import bound_of
 
     spec = exercise.spec.scored_specs[place]
-    timed, slots = prepared(exercise, spec, exercise.solution)
-    queued = bound_of(spec).by_host
+    scored = ScoredCalls(exercise, spec)
+    timed, queued = scored.of(exercise.solution), bound_of(spec).by_host
     seconds_by_events(timed, queued=queued)  # the first round compiles
     # The median, for the first call of a round also shows how long the host took to launch it.
     seconds = statistics.median(
         each for _ in range(ROUNDS) for each in seconds_by_events(timed, queued=queued)
     )
-    return {"seconds": seconds, "gbps": slots.least_bytes / seconds / 1e9}
+    return {"seconds": seconds, "gbps": scored.slots.least_bytes / seconds / 1e9}
 
 
-def plain_bound(exercise: Exercise) -> dict[str, Any]:
-    """The model solution in turn with what its speed is compared with, in this process.
+def share_by_events(exercise: Exercise) -> dict[str, Any]:
+    """Time the model solution in turn with what its speed is compared with, in this process.
 
-    Two processes would compare two cores where the host takes the time.
+    Two processes would compare two cores where the host takes the time. Rates are in the bound's
+    unit, and of a case with so many rows: another process may choose another number.
     """
     from grader.speed.bounds import find_bound
 
     bound = find_bound(exercise.spec.scored.bound)
-    solution, _ = prepared(exercise, exercise.spec, exercise.solution)
-    pair = (solution, REFERENCES[bound.name](exercise))
+    scored = ScoredCalls(exercise, exercise.spec)
+    pair = (scored.of(exercise.solution), REFERENCES[bound.name](exercise, scored))
 
     def rates() -> list[float]:
         times = [seconds_by_events(timed, queued=bound.by_host) for timed in pair]
@@ -143,13 +143,14 @@ def plain_bound(exercise: Exercise) -> dict[str, Any]:
     rates()  # the first round compiles
     found = [rates() for _ in range(max(ROUNDS, bound.cycles))]
     return {
-        "rate": statistics.median(rate for rate, _ in found),
-        "reference_rate": statistics.median(reference for _, reference in found),
+        "rate": statistics.median(rate for rate, _ in found) / bound.scale,
+        "reference_rate": statistics.median(reference for _, reference in found) / bound.scale,
         "share": statistics.median(rate / reference for rate, reference in found),
+        "rows": scored.slots.case.shape[0],
     }
 
 
-def product(exercise: Exercise) -> Timed:
+def product(exercise: Exercise, _: ScoredCalls) -> Timed:
     from grader.backends.triton import reference_kernels
     from grader.speed.bounds.arithmetic import EDGES
 
@@ -163,7 +164,8 @@ def product(exercise: Exercise) -> Timed:
     return Timed(getattr(reference_kernels, f"product_{dtype}"), rested, 2 * edge**3)
 
 
-def implementation(exercise: Exercise) -> Timed:
+def implementation(exercise: Exercise, scored_calls: ScoredCalls) -> Timed:
+    """Return the calls of another implementation, on the kernel's own slots as in the judge."""
     from grader.speed.torch_compile import compiled
 
     scored = exercise.spec.scored
@@ -171,10 +173,10 @@ def implementation(exercise: Exercise) -> Timed:
         file = Path(folder) / "reference.py"
         text = scored.against.read_text()
         file.write_text(text + compiled(exercise.spec) if scored.compiled else text)
-        return prepared(exercise, exercise.spec, file)[0]
+        return scored_calls.of(file)
 
 
-def small_launch(exercise: Exercise) -> Timed:
+def small_launch(exercise: Exercise, _: ScoredCalls) -> Timed:
     import torch
 
     from grader import backends
@@ -190,30 +192,40 @@ def small_launch(exercise: Exercise) -> Timed:
 REFERENCES = {"arithmetic": product, "reference": implementation, "latency": small_launch}
 
 
-def prepared(exercise: Exercise, spec: Spec, file: Path) -> tuple[Timed, Slots]:
-    """Return the calls of a file with the scored case, and the slots that a round refills."""
-    from grader.grading.options import Options
-    from grader.grading.session import Grading
-    from grader.model.messages import TensorRef
-    from grader.sandbox.arena import CudaArena, view
-    from grader.sandbox.fork_servers import ForkServers
-    from grader.speed.bounds import bound_of
-    from grader.speed.scored_case import arena_bytes, scored_case
-    from grader.speed.slots import Slots
+class ScoredCalls:
+    """The scored case of a spec in memory of this process; a round fills all its slots anew."""
 
-    sizing = Grading(exercise, file, Options(device="cuda"), ForkServers()).sizing_of(spec)
-    memory = CudaArena(arena_bytes(spec, sizing.rows, sizing.calls)).memory
-    slots = Slots(spec, scored_case(spec, sizing.rows), sizing.calls, memory)
+    def __init__(self, exercise: Exercise, spec: Spec) -> None:
+        from grader.grading.options import Options
+        from grader.grading.session import Grading
+        from grader.sandbox.arena import CudaArena
+        from grader.sandbox.fork_servers import ForkServers
+        from grader.speed.scored_case import arena_bytes, scored_case
+        from grader.speed.slots import Slots
 
-    def argument(given: Any) -> Any:
+        grading = Grading(exercise, exercise.solution, Options(device="cuda"), ForkServers())
+        sizing = grading.sizing_of(spec)
+        self.spec = spec
+        self.memory = CudaArena(arena_bytes(spec, sizing.rows, sizing.calls)).memory
+        self.slots = Slots(spec, scored_case(spec, sizing.rows), sizing.calls, self.memory)
+
+    def of(self, file: Path) -> Timed:
+        """Return the calls of a file's entry."""
+        from grader.speed.bounds import bound_of
+
+        call = getattr(loaded(file), self.spec.entry)
+        return Timed(call, self._arguments, bound_of(self.spec).work(self.slots))
+
+    def _arguments(self) -> list[list[Any]]:
+        return [[self._argument(each) for each in call] for call in self.slots.refill()[0]]
+
+    def _argument(self, given: Any) -> Any:
+        from grader.model.messages import TensorRef
+        from grader.sandbox.arena import view
+
         if not isinstance(given, TensorRef):
             return given
-        return as_arguments_of(spec.backend, view(memory, given))
-
-    def filled() -> list[list[Any]]:
-        return [[argument(each) for each in call] for call in slots.refill()[0]]
-
-    return Timed(getattr(loaded(file), spec.entry), filled, bound_of(spec).work(slots)), slots
+        return as_arguments_of(self.spec.backend, view(self.memory, given))
 
 
 def seconds_by_events(timed: Timed, *, queued: bool = False) -> list[float]:
@@ -229,7 +241,7 @@ def seconds_by_events(timed: Timed, *, queued: bool = False) -> list[float]:
         event.record()
         return event
 
-    arguments = timed.round_of()
+    arguments = timed.arguments_of_round()
     torch.cuda.synchronize()
     marks, begin = [], mark()
     for given in arguments:

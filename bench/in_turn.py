@@ -1,4 +1,4 @@
-"""Load fast.py of 04 as it is or changed, and time softmax kernels in turn with torch's copy."""
+"""Load fast solutions as they are or changed, and time softmax in turn with torch's copy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor
 
 Softmax = Callable[[Tensor, Tensor], None]
 
-FAST = Path(__file__).parents[1] / "solutions" / "04_online_softmax" / "fast.py"
+SOLUTIONS = Path(__file__).parents[1] / "solutions"
 COLUMNS = (4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
 DTYPES = (torch.float32, torch.bfloat16)
 INPUT = 2**30  # bytes, twenty times the L2 cache of an H200
@@ -24,18 +25,21 @@ CHECKED = 64  # of the first rows and of the last, that are compared with torch'
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 1e-2}  # of a probability, relative
 
 
-def fast_softmax(
-    change: Callable[[str], str] | None = None, shape: tuple[int, ...] | None = None
-) -> Softmax:
-    """Load fast.py, with its CUDA C++ changed or with one shape for all rows.
-
-    Outside of a worker its compiler needs to know where CUDA's headers are.
-    """
-    spec = importlib.util.spec_from_file_location("fast_softmax", FAST)
+def fast_solution(exercise: str) -> ModuleType:
+    """Load fast.py. Outside of a worker its compiler needs to know where CUDA's headers are."""
+    spec = importlib.util.spec_from_file_location("fast", SOLUTIONS / exercise / "fast.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     headers = next(Path(torch.__file__).parents[1].glob("nvidia/*/include/cuda_bf16.h"))
     module.ProgramOptions = partial(ProgramOptions, include_path=str(headers.parent))
+    return module
+
+
+def fast_softmax(
+    change: Callable[[str], str] | None = None, shape: tuple[int, ...] | None = None
+) -> Softmax:
+    """Load fast.py of 04, with its CUDA C++ changed or with one shape for all rows."""
+    module = fast_solution("04_online_softmax")
     if change:
         module.SOURCE = change(module.SOURCE)
     if shape:

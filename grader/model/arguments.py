@@ -73,8 +73,8 @@ class Argument:
     def needed_bytes(self, inputs: Inputs, size: int) -> int:
         """Return the bytes of one pass over what these inputs ask for, of `size` bytes in all.
 
-        Raises TypeError if the spec's function returns no whole number, and ValueError if it asks
-        for no bytes, or for more than there are.
+        Raises TypeError if the spec's function returns no integer, and ValueError if it asks for no
+        bytes, or for more than there are.
         """
         if self.needed is None:
             return size

@@ -6,6 +6,12 @@ from grader import backends
 from grader.model import Spec
 
 
+def compiled_name(spec: Spec) -> str:
+    """Return the name of the function on tensors, which is compiled."""
+    takes_tensors = backends.find(spec.backend).takes_tensors
+    return spec.entry if takes_tensors else f"{spec.entry}_tensors"
+
+
 def compiled(spec: Spec, sizes: int = 2) -> str:
     """Return the code that, behind the text of an `eager.py`, compiles it with torch.compile.
 
@@ -14,8 +20,7 @@ def compiled(spec: Spec, sizes: int = 2) -> str:
     An entry that takes a library's own arrays converts them first, which torch.compile cannot do:
     the function on tensors that it calls is compiled.
     """
-    takes_tensors = backends.find(spec.backend).takes_tensors
-    name = spec.entry if takes_tensors else f"{spec.entry}_tensors"
+    name = compiled_name(spec)
     return f"""
 
 import functools

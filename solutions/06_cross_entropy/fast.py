@@ -6,8 +6,8 @@
 A row that fits the shared memory of one block belongs to a block, a longer one to a cluster of
 blocks. Each block copies its share of the row there, by bulk copies of the Tensor Memory
 Accelerator (TMA), and makes both passes over that copy. The blocks of a cluster exchange the
-maximum and the sum of each warp through distributed shared memory. A row whose target is IGNORED
-has loss 0 and gradient 0. fast.md says what each of this bought.
+maximum and the sum of each warp through distributed shared memory. fast.md says what each of this
+bought. A row whose target is IGNORED has loss 0 and gradient 0.
 
 A plain kernel, which reads a row twice, takes the rows that are left: those of more than 1 MiB,
 those whose address or length is no multiple of 16 bytes, and all of them on a GPU without clusters
@@ -49,7 +49,7 @@ template <typename T> struct alignas(16) Pack {
 };
 
 // A maximum, and the sum of exp(x - maximum) over the x that were seen.
-struct Partial {
+struct alignas(8) Partial {
     float high, sum;
 };
 
@@ -108,7 +108,7 @@ __device__ unsigned in_block(const void* shared, unsigned rank) {
     return there;
 }
 
-// Store into another block of the cluster; its barrier counts the bytes as they arrive.
+// Store into a block of the cluster; its barrier counts the bytes as they arrive.
 __device__ void send(Partial* shared, Barrier* barrier, unsigned rank, Partial partial) {
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32"
                  " [%0], {%1, %2}, [%3];" ::"r"(in_block(shared, rank)), "f"(partial.high),
@@ -117,7 +117,7 @@ __device__ void send(Partial* shared, Barrier* barrier, unsigned rank, Partial p
 
 // The arrival is relaxed: by default a fence of the whole GPU comes before it. Another fence makes
 // the barriers known to the cluster.
-__device__ void say_that_this_block_has_begun() {
+__device__ void arrive_at_cluster_barrier() {
     asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
 
@@ -167,7 +167,7 @@ cross_entropy(T* logits, const long long* target, float* loss, float grad_scale,
             copy(mine + start, place + start, 16 * size, filled + chunk);
         }
     }
-    if constexpr (CLUSTER > 1) say_that_this_block_has_begun();
+    if constexpr (CLUSTER > 1) arrive_at_cluster_barrier();
     __syncthreads();
 
     // Pass 1: maximum and sum of this thread, of its warp, of the row.
@@ -183,6 +183,8 @@ cross_entropy(T* logits, const long long* target, float* loss, float grad_scale,
     partial = merged_over_warp(partial);
     long long wanted = target[row];
     bool counts = wanted != IGNORED;
+    // One exchange between all warps of the row. Bytes may come before they are expected, for the
+    // barrier waits for thread 0, too. No block leaves before all have sent to it.
     if constexpr (CLUSTER > 1) {
         wait_until_all_have_begun();
         if (lane < CLUSTER) send(&partials[rank * WARPS + warp], &met, lane, partial);
@@ -265,7 +267,8 @@ class Shape(NamedTuple):
     threads: int  # of a block
 
 
-# By the longest row that they take, in bytes: the fastest of those tried (fast.md).
+# By the longest row that they take, in bytes: of those tried, the fastest for both dtypes together
+# (bench/results/fast_06_shapes_h200.json).
 SHAPES = {
     4 << 10: Shape(cluster=1, threads=128),
     8 << 10: Shape(cluster=1, threads=128),
@@ -297,30 +300,31 @@ def compiled(name, shared=0):
 
 
 @functools.cache
-def fits(shared):
-    """Report whether this GPU has clusters (Hopper was the first) and a block so many bytes."""
+def most_bytes():
+    """Return the bytes of a row that a block can hold; 0 before Hopper, the first with clusters."""
     device = Device()
-    most = device.properties.max_shared_memory_per_block_optin - PARTIALS_AND_BARRIERS
-    return device.compute_capability.major >= 9 and shared <= most
+    if device.compute_capability.major < 9:
+        return 0
+    return device.properties.max_shared_memory_per_block_optin - PARTIALS_AND_BARRIERS
 
 
 @functools.cache
 def planned(dtype, tokens, vocabulary, aligned):
     """Choose a kernel and its launch configuration; cached, for that takes longer than a launch."""
     row = dtype.itemsize * vocabulary
-    longest = next((longest for longest in SHAPES if row <= longest), None)
-    if longest and aligned and row % 16 == 0 and fits(longest // SHAPES[longest].cluster):
-        shape = SHAPES[longest]
-        name = f"cross_entropy<{NAMES[dtype]}, {', '.join(map(str, shape))}>"
-        config = LaunchConfig(
-            grid=tokens,  # of clusters
-            cluster=shape.cluster,
-            block=shape.threads,
-            shmem_size=16 * -(-row // 16 // shape.cluster),
-        )
-        return compiled(name, longest // shape.cluster), config
-    config = LaunchConfig(grid=tokens, block=PLAIN_THREADS)
-    return compiled(f"cross_entropy_of_any<{NAMES[dtype]}>"), config
+    shape = next((shape for longest, shape in SHAPES.items() if row <= longest), None)
+    share = 16 * -(-row // 16 // shape.cluster) if shape else 0  # bytes of a block
+    if not shape or not aligned or row % 16 or share > most_bytes():
+        config = LaunchConfig(grid=tokens, block=PLAIN_THREADS)
+        return compiled(f"cross_entropy_of_any<{NAMES[dtype]}>"), config
+    config = LaunchConfig(
+        grid=tokens,  # of clusters
+        cluster=shape.cluster,
+        block=shape.threads,
+        shmem_size=share,
+    )
+    name = f"cross_entropy<{NAMES[dtype]}, {', '.join(map(str, shape))}>"
+    return compiled(name, most_bytes()), config
 
 
 def cross_entropy(logits, target, loss, grad_scale):
@@ -334,8 +338,5 @@ def cross_entropy(logits, target, loss, grad_scale):
     address, stride = logits.data_ptr(), logits.stride(0)  # the stride is in elements
     aligned = not (address % 16 or logits.element_size() * stride % 16)
     kernel, config = planned(logits.dtype, tokens, vocabulary, aligned)
-    addresses = address, target.data_ptr(), loss.data_ptr()
-    launch(
-        *(Device().default_stream, config, kernel, *addresses),
-        *(np.float32(grad_scale), stride, vocabulary),
-    )
+    arguments = (address, target.data_ptr(), loss.data_ptr(), np.float32(grad_scale))
+    launch(Device().default_stream, config, kernel, *arguments, stride, vocabulary)

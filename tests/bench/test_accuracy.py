@@ -48,7 +48,7 @@ PAIRS = [(liar, name) for liar in LIARS for name in liar.below]
 
 
 class Gpu:
-    """Answers for the fresh processes: shares by exercise, and `seconds` for each plain run."""
+    """Answers for the fresh processes: shares by exercise, by the judge and by plain events."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **shares: float) -> None:
         self.shares = {f"0{place}": share for place, share in enumerate(shares.values(), start=1)}
@@ -71,7 +71,9 @@ class Gpu:
         return step
 
     def plain(self, *arguments: str) -> dict[str, Any]:
-        return {"share": self.shares[arguments[-1][:2]], "rate": 1.0, "reference_rate": 1.0}
+        *_, flag, exercise = arguments
+        assert flag == "--bound"
+        return {"share": self.shares[exercise[:2]], "rate": 1.0, "reference_rate": 1.0, "rows": 7}
 
 
 @pytest.fixture
@@ -138,7 +140,7 @@ def test_a_share_that_is_off_makes_the_exit_code(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch, exercise: str, off: float, code: int
 ):
     share = gpu.shares[exercise[:2]] / (1 + off)
-    plain = {"share": share, "rate": 1.0, "reference_rate": 1.0}
+    plain = {"share": share, "rate": 1.0, "reference_rate": 1.0, "rows": 7}
     monkeypatch.setattr(gpu, "plain", lambda *given: plain)
     assert accuracy.main(["--only", "bounds", "--exercise", exercise]) == code
 
@@ -163,7 +165,8 @@ def test_runs_may_differ_as_much_as_their_intervals_allow(bound: str, apart: flo
 def test_a_solution_without_a_share_is_a_missed_target(gpu: Gpu, monkeypatch: pytest.MonkeyPatch):
     """A step that failed by its first call has no speed at all."""
     step = {"outcome": "fail", "failure": "too_slow", "message": "", "speed": None}
-    row = other.bound_row(EXERCISES["02_rms"], step | {"duration_s": 1.0}, gpu.plain("02"))
+    by_events = gpu.plain("--bound", "02_rms")
+    row = other.bound_row(EXERCISES["02_rms"], step | {"duration_s": 1.0}, by_events)
     assert (row["share"], row["off"]) == (None, None)
     part = {"rows": [row], "left": []}
     assert "no share" in next(other.bound_lines(part))

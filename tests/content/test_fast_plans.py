@@ -55,7 +55,7 @@ def test_each_shape_of_softmax_takes_its_longest_row(softmax: ModuleType, itemsi
         kernel, config = softmax.planned(dtype, ROWS, longest // itemsize, aligned=True)
         assert kernel == f"softmax<{softmax.NAMES[dtype]}, {', '.join(map(str, shape))}>"
         assert longest // shape.cluster * shape.rows == config.shmem_size == shape.most_bytes
-        assert config.block[0] == shape.threads * shape.rows
+        assert (config.cluster[0], config.block[0]) == (shape.cluster, shape.threads * shape.rows)
         assert 0 <= config.grid[0] * shape.rows - ROWS < shape.rows
 
 
@@ -75,7 +75,10 @@ def test_each_shape_of_cross_entropy_takes_its_longest_row(
         name = cross_entropy.NAMES[dtype]
         assert kernel == f"cross_entropy<{name}, {shape.cluster}, {shape.threads}>"
         assert longest // shape.cluster == config.shmem_size <= 16 * packs * chunks * shape.threads
-        assert (config.block[0], config.grid[0]) == (shape.threads, ROWS)
+        launched = (config.grid[0], config.cluster[0], config.block[0])
+        assert launched == (ROWS, shape.cluster, shape.threads)
+        partials_and_barriers = 8 * shape.cluster * shape.threads // 32 + 8 * (chunks + 1)
+        assert partials_and_barriers + 128 <= cross_entropy.PARTIALS_AND_BARRIERS  # 128: alignment
 
 
 OF_ANY = {"04_online_softmax": "softmax_of_any", "06_cross_entropy": "cross_entropy_of_any"}

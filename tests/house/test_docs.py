@@ -385,27 +385,18 @@ def test_what_was_measured_later_on_h200s_is_said_as_it_was():
     page = " ".join((ROOT / "docs" / "measuring.md").read_text(encoding="utf-8").split())
     said = page.partition("Later, on two H200s (`accuracy_later_h200.json`), ")[2]
     off = [100 * row["off"] for row in record["events"]["rows"]]
-    assert said.startswith(
-        f"nine solutions under bandwidth were {min(off):+.2f} to {max(off):+.2f} %"
-    )
+    least, most = (f"{share:+.2f}" for share in (min(off), max(off)))
+    assert said.startswith(f"nine solutions under bandwidth were {least} to {most} % off")
     assert len(off) == 9
-    long, longer, _ = (100 * row["off"] for row in record["sizes"]["rows"])
-    assert f"several scored sizes {long:+.2f} and {longer:+.2f} %" in said
+    one_size, another, _ = (100 * row["off"] for row in record["sizes"]["rows"])
+    assert f"several scored sizes {one_size:+.2f} and {another:+.2f} %" in said
     bounds = {row["exercise"]: 100 * row["off"] for row in record["bounds"]["rows"]}
     assert f"peak were {bounds['01_polynomial']:+.2f} and {bounds['03_product']:+.2f} % off" in said
     compiled, latency = bounds["02_rms"], bounds["04_one_row"]
-    assert f"compiled function {compiled:+.2f} % and that of a latency {latency:+.1f} %." in said
+    assert f"compiled function was {compiled:+.2f} % off, which misses our 1 %" in said
+    assert f"and that of a latency {latency:+.1f} %." in said
     compiled, latency = (100 * row["off"] for row in record["apart"])
-    assert f"they had said {compiled:+.2f} and {latency:+.1f} %" in said
-    [of_function] = [row for row in record["bounds"]["rows"] if row["exercise"] == "02_rms"]
-    longer = of_function["events_rate"] / of_function["rate"] - 1
-    assert f"the kernel takes {100 * longer:.1f} % longer in a worker" in said
-    assert of_function["events_reference_rate"] == pytest.approx(
-        of_function["reference_rate"], rel=2e-3
-    )
-    runs = json.loads((ROOT / "bench" / "results" / "accuracy_bound_repeats_h200.json").read_text())
-    raised = [r["raised"] for r in runs["bound_repeats"]["rows"] if r["exercise"] == "02_rms"]
-    assert raised == [1.0] * 30
+    assert f"they had been {compiled:+.2f} and {latency:+.1f} % off" in said
 
 
 def test_the_page_has_the_shares_of_the_reference_kernel_against_itself():

@@ -51,6 +51,40 @@ def scored(spec: Spec, **changes: object) -> Spec:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "rms = other.rms",
+        "from other import rms",
+        "from other import *",
+        "class rms: ...",
+        "if True:\n    def rms(x, out): ...",
+    ],
+)
+def test_the_implementation_may_define_its_entry_in_any_way(text: str, tmp_path: Path):
+    file = tmp_path / "eager.py"
+    file.write_text(text)
+    assert steps_of(scored(RMS, against=file))
+
+
+@pytest.mark.parametrize(
+    "text", ["rms(1, 2)", "def other():\n    rms = 1", "class Other:\n    def rms(self): ..."]
+)
+def test_the_implementation_must_define_its_entry(text: str, tmp_path: Path):
+    file = tmp_path / "eager.py"
+    file.write_text(text)
+    with pytest.raises(BrokenExercise, match=r"does not define rms: eager\.py"):
+        steps_of(scored(RMS, against=file))
+
+
+def test_an_implementation_to_be_compiled_defines_the_function_on_tensors(tmp_path: Path):
+    """An entry of numba takes numba's arrays, which torch.compile cannot."""
+    file = tmp_path / "eager.py"
+    file.write_text("def rms(x, out): ...")
+    with pytest.raises(BrokenExercise, match=r"does not define rms_tensors: eager\.py"):
+        steps_of(scored(replace(RMS, backend="numba"), against=file))
+
+
+@pytest.mark.parametrize(
     "spec",
     [
         scored(RMS, bound="bandwidth", rows=4096),

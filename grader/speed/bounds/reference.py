@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,27 +41,45 @@ def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Refe
 
 
 def fault(spec: Spec) -> str | None:
+    from grader.speed.torch_compile import compiled_name
+
     scored, _ = spec.timed
     if scored.against is None:
         return "the bound reference needs `against` of `Scored`: the file of an implementation"
     if not scored.against.is_file():
         return f"`against` of `Scored` names a file that does not exist: {scored.against.name}"
-    return _fault_of_file(scored.against, spec.entry)
+    needed = {spec.entry}
+    if scored.compiled:
+        needed.add(compiled_name(spec))
+    return _fault_of_file(scored.against, needed)
 
 
-def _fault_of_file(file: Path, entry: str) -> str | None:
-    """Read the implementation, which only a GPU runs: a wrong name would come out there."""
+def _fault_of_file(file: Path, needed: Set[str]) -> str | None:
+    """Describe why a file cannot be the implementation, which only a GPU runs."""
     try:
-        nodes = list(ast.walk(ast.parse(file.read_bytes(), file.name)))
+        statements = ast.parse(file.read_bytes(), file.name).body
     except SyntaxError as error:
-        place = f"{file.name}, line {error.lineno}"
-        return f"`against` of `Scored` names a file that is no Python: {place}"
-    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-    defined |= {node.id for node in nodes if isinstance(node, ast.Name)}  # `rms = other.rms`
-    defined |= {node.asname or node.name for node in nodes if isinstance(node, ast.alias)}
-    if entry not in defined:
-        return f"`against` of `Scored` names a file that does not define {entry}: {file.name}"
+        place = f"{file.name}, line {error.lineno}" if error.lineno else file.name
+        return f"`against` of `Scored` names a file that is not valid Python: {place}"
+    defined = {name for statement in statements for name in _names(statement)}
+    missing = ", ".join(sorted(needed - defined))
+    if missing and "*" not in defined:
+        return f"`against` of `Scored` names a file that does not define {missing}: {file.name}"
     return None
+
+
+def _names(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement of a module may define; `*` for any."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        yield statement.name  # and none of those inside
+        return
+    for node in ast.walk(statement):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):  # below `if` or `try`
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name
 
 
 BOUND = Bound(
