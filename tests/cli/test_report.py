@@ -28,6 +28,7 @@ def pages(root: Path) -> Path:
     return root / progress.STATE / "report"
 
 
+@pytest.mark.slow
 def test_the_page_of_an_exercise_shows_its_last_check(course: Path, capsys):
     progress.record(course, complete())
     assert cli.main(["report", "01"]) == 0
@@ -42,6 +43,7 @@ def test_a_course_without_checks_has_a_page_too(course: Path):
     assert (pages(course) / "index.html").read_text(encoding="utf-8").count("not begun") > 3
 
 
+@pytest.mark.slow
 def test_one_broken_spec_hides_no_other_exercise(course: Path, capsys):
     for name in ("01_double", "02_row_sum"):
         progress.record(course, complete().model_copy(update={"exercise": name}))

@@ -43,6 +43,7 @@ def test_a_number_follows_from_the_scored_case(said: str):
     assert said in LESSON
 
 
+@pytest.mark.slow
 def test_about_eight_of_ten_elements_belong_to_a_token():
     assert "about eight of ten elements belong to a token" in LESSON
     size = scored_case(SPEC, 64).elements * BYTES

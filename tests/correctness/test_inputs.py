@@ -52,6 +52,7 @@ CASES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(CASES)
 def test_every_distribution_gives_finite_values_of_the_case_s_form(case: Case):
@@ -325,6 +326,7 @@ def test_a_part_of_a_large_dot_product_does_not_stand_for_all_of_it():
     assert missed >= 18
 
 
+@pytest.mark.slow
 def test_half_of_a_row_of_the_scored_case_does_not_stand_for_all_of_it():
     spec = catalog.find(ROOT, "06_cross_entropy").spec
     case = scored_case(spec, 40)

@@ -72,6 +72,7 @@ def all_of_a_step() -> tuple[list[RandomnessTest], int]:
     return unlikely(calls_of(random_mask), SHAPE, (0.1, 0.9))
 
 
+@pytest.mark.slow
 def test_independent_masks_pass():
     found, count = all_of_a_step()
     assert (found, count > 1000) == ([], True)
@@ -129,6 +130,7 @@ def test_right_masks_fail_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch):
     assert rejected <= 0.2 * trials
 
 
+@pytest.mark.slow
 def test_elements_that_tell_nothing_are_left_out():
     """Any of several equal choices may be reported."""
     calls = [

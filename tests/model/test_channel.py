@@ -175,6 +175,7 @@ def test_watch_does_not_sleep_and_ends_in_time(ends: Ends, monkeypatch: pytest.M
     assert waits == {0}
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     st.lists(

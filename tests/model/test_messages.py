@@ -111,6 +111,7 @@ REPLIES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(REPLIES)
 def test_any_json_is_a_reply_or_an_error(message: dict[str, object]):

@@ -33,6 +33,7 @@ def of_class(*manual: Manual) -> dict[str, StudentsView]:
     return {one.row.student: one for one in views(rows, attempts)}
 
 
+@pytest.mark.slow
 def test_a_page_shows_grades_messages_deductions_and_comments(snapshot: SnapshotAssertion):
     lines = (
         Manual("bob", "02_row_sum", change=Fraction(1), comment="A fine idea."),

@@ -412,6 +412,7 @@ def test_tables_are_read_back_and_no_cell_is_a_formula(made: list[Attempt]):
     assert tables.long(made).count("\n") == steps + 1
 
 
+@pytest.mark.slow
 @few
 @given(classes)
 def test_json_formats_are_json_and_keep_their_contracts(made: list[Attempt]):

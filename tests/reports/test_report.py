@@ -74,6 +74,7 @@ def with_over_call(over: HeldOverCall | None) -> str:
     return " ".join(text(page(History((result,)))).split())
 
 
+@pytest.mark.slow
 def test_a_page_draws_the_bytes_of_a_call_beside_torchs():
     shown = with_over_call(OVER_CALL)
     assert "Memory over one call, 8 elements of float32" in shown
@@ -172,10 +173,12 @@ def test_each_line_of_a_traceback_is_on_a_line_of_its_own():
     assert re.search(r"<dd><code>\S+:3 in f: call_3\(\)</code>\n<code>\S+:9 in f:", shown)
 
 
+@pytest.mark.slow
 def test_the_place_of_the_measurement_is_named():
     assert H200["device"] in text(page(History((complete(),))))
 
 
+@pytest.mark.slow
 def test_a_point_below_the_roof_of_memory_needs_the_operations_of_a_call():
     """A bound of bandwidth measures no arithmetic: its result alone places no point."""
     history = History((timed(),))

@@ -127,6 +127,7 @@ def test_the_best_rates_with_and_without_the_kernel_are_compared():
     assert slowed > usual  # and 4 % of it are taken off the share
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(speeds, slowings)
 def test_a_kernel_that_slows_the_reference_in_any_cycles_gains_no_more_than_is_held_down(
@@ -136,6 +137,7 @@ def test_a_kernel_that_slows_the_reference_in_any_cycles_gains_no_more_than_is_h
     assert found <= SHARE / (1 - HELD_DOWN) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(speeds, slowings, st.floats(0.01, 100))
 def test_a_clock_with_another_unit_shows_the_same_share(
@@ -153,6 +155,7 @@ def test_a_clock_with_another_unit_shows_the_same_share(
     assert (other_noise is None) == (noise is None)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(speeds, slowings, st.floats(0.1, 1))
 def test_best_batches_lower_a_share_and_never_raise_it(

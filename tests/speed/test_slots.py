@@ -347,6 +347,7 @@ def test_small_inputs_come_at_once():
     assert len(withheld_inputs.index) == CALLS * 9 * MAX_WITHHELD, "of each row of logits"
 
 
+@pytest.mark.slow
 def test_where_no_input_is_large_some_of_the_largest_come_late():
     """Weights of queries and keys are far more than those: all of them could be computed before."""
     whole = SPECS["15_masked_scores"]

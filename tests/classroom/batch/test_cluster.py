@@ -84,6 +84,7 @@ def test_without_dask_the_command_to_install_it_is_named(monkeypatch: pytest.Mon
     assert text_of(raised.value) == snapshot
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, snapshot):
     monkeypatch.setattr(cluster, "START_S", 0.5)
     with pytest.raises(CannotGrade) as raised, cluster.scheduler("tcp://127.0.0.1:1"):

@@ -83,6 +83,7 @@ class Driver:
         self.schedule.vanished(lane.name, "it is gone")
 
 
+@pytest.mark.slow
 @given(st.integers(0, 30), LANES, st.data())
 def test_every_unit_is_recorded_exactly_once(count: int, gpus: list[str], data: st.DataObject):
     units = [f"unit{number}" for number in range(count)]
@@ -93,6 +94,7 @@ def test_every_unit_is_recorded_exactly_once(count: int, gpus: list[str], data: 
     assert driver.schedule.left == 0
 
 
+@pytest.mark.slow
 @given(st.integers(1, 20), LANES, st.integers(0, 12), st.integers(0, 5), st.data())
 def test_faults_and_lost_lanes_lose_nothing_and_record_nothing_twice(
     count: int, gpus: list[str], faults: int, vanishing: int, data: st.DataObject

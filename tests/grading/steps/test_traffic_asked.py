@@ -40,6 +40,7 @@ def test_reads_are_counted_by_what_the_inputs_ask_for(ragged: Exercise, fork_ser
     assert {one.argument: one.reads for one in step.traffic} == {"x": 1.0, "lengths": 1.0, "out": 0}
 
 
+@pytest.mark.slow
 def test_reading_what_is_not_asked_for_fails(ragged: Exercise, fork_servers: ForkServers):
     """About half of each row is padding: it is read, and masked afterwards."""
     file = ragged.solution.with_name("wrong_reads_padding.py")

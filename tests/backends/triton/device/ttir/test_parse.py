@@ -317,6 +317,7 @@ def test_a_line_read_by_itself_takes_no_location_from_what_only_looks_like_one(l
     assert "LOCATION" not in [getattr(item, "type", "") for item in items]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_mutilated_text_is_malformed_or_parses(data: st.DataObject) -> None:
