@@ -251,7 +251,7 @@ def seconds_by_events(timed: Timed, *, queued: bool = False) -> list[float]:
         marks.append((begin, end))
         begin = end
     torch.cuda.synchronize()
-    return [begin.elapsed_time(end) / 1e3 for begin, end in marks]
+    return [first.elapsed_time(last) / 1e3 for first, last in marks]
 
 
 def loaded(file: Path) -> ModuleType:

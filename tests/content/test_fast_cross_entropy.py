@@ -8,28 +8,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from fast_rows import COLUMNS
 from torch import Tensor
 
 CrossEntropy = Callable[[Tensor, Tensor, Tensor, float], None]
 
 ROOT = Path(__file__).parents[2]
 IGNORED = -100
-# A row of each shape in SHAPES of fast.py in one of the dtypes, short of its longest, and two that
-# the plain kernel takes: one of an odd length, and one that is too long.
-COLUMNS = (
-    1_016,
-    2_040,
-    4_088,
-    8_184,
-    16_376,
-    32_760,
-    65_528,
-    131_064,
-    262_136,
-    524_280,
-    1_001,
-    524_296,
-)
 
 pytestmark = [pytest.mark.slow, pytest.mark.gpu]
 
