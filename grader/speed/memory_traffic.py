@@ -17,15 +17,12 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import torch
-
 from grader.model import Case, Recording, Spec
 from grader.sandbox import CudaArena, ForkServer, KernelFailure, WorkerLink, commands, entry_of
 from grader.speed import clock, ncu
 from grader.speed.ncu import DRAM_READ, DRAM_WRITTEN, NotCounted, total
 from grader.speed.scored_case import arena_bytes, scored_case
 from grader.speed.slots import Plan, Slots
-from grader.speed.spot_checks import SlotContents
 
 LIMIT_S = 60.0  # ncu starts in some seconds, and counts each launch in one pass
 
@@ -54,7 +51,7 @@ def moved(spec: Spec, kernel: bytes, workers: ForkServer, rows: int) -> Moved:
         slots = Slots(spec, case, 1, arena.memory)
         plan = slots.plan()
         recording = recorded(WorkerLink(entry_of(spec), kernel, workers, arena), slots, plan)
-        contents = _filled(slots, slots.again(plan))
+        _, contents = slots.refill(slots.again(plan))
         launched = _repeated(recording, arena)
         if not contents.outputs_right():
             raise NotCounted("its launches alone do not make the right output")
@@ -71,9 +68,9 @@ def recorded(kernel: WorkerLink, slots: Slots, plan: Plan) -> Recording:
     call, and KernelFailure when it goes wrong.
     """
     with closing(kernel):
-        _filled(slots, plan)
+        slots.refill(plan)
         kernel.call(plan.calls)
-        contents = _filled(slots, plan)
+        _, contents = slots.refill(plan)
         recording = kernel.record(plan.calls[0])
         if not contents.outputs_right():
             raise KernelFailure(clock.wrong_output(contents))
@@ -82,13 +79,6 @@ def recorded(kernel: WorkerLink, slots: Slots, plan: Plan) -> Recording:
     if not recording.launches:
         raise NotCounted("it starts no kernel that can be recorded")
     return recording
-
-
-def _filled(slots: Slots, plan: Plan) -> SlotContents:
-    contents = slots.fill(plan)
-    contents.complete()
-    torch.cuda.synchronize()
-    return contents
 
 
 def _repeated(recording: Recording, arena: CudaArena) -> list[ncu.Launch]:

@@ -108,11 +108,16 @@ class Slots:
             self._put(placed, inputs, poison)
         return self._call(case, slot, 0)
 
-    def refill(self) -> tuple[list[Call], SlotContents]:
-        """Fill every slot at once; return the argument lists and the contents of the slots."""
-        plan = self.plan()
+    def refill(self, plan: Plan | None = None) -> tuple[list[Call], SlotContents]:
+        """Fill every slot at once; return the argument lists and the contents of the slots.
+
+        Without a plan, the order of the calls and their inputs are new.
+        """
+        plan = plan or self.plan()
         contents = self.fill(plan)
         contents.complete()
+        if self._memory.is_cuda:
+            torch.cuda.synchronize()  # nothing else makes another process wait for what was filled
         return plan.calls, contents
 
     def plan(self) -> Plan:

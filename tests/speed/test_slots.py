@@ -1,6 +1,6 @@
 """The scored case in many slots: fresh inputs, a secret sample of answers, and the ceiling's view.
 
-On the CPU here: an arena is anything with `memory`.
+On the CPU here, but for one test: an arena is anything with `memory`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from grader.speed.slots import (
     Slots,
     affordable_slots,
 )
-from grader.speed.spot_checks import RandomSpotCheck, SpotCheck
+from grader.speed.spot_checks import RandomSpotCheck, SlotContents, SpotCheck
 from grader.speed.withheld_inputs import MAX_WITHHELD
 from grader.worker.load import load_entry
 
@@ -69,9 +69,11 @@ def small(spec: Spec, columns: int | None = 300) -> Spec:
     return replace(spec, scored=replace(spec.scored, columns=columns))
 
 
-def slots_of(spec: Spec, rows: int | None = None, calls: int = CALLS) -> tuple[Slots, object]:
+def slots_of(
+    spec: Spec, rows: int | None = None, calls: int = CALLS, device: str = "cpu"
+) -> tuple[Slots, object]:
     rows = rows or (9 if spec.scored.columns else 3000)
-    memory = torch.zeros(arena_bytes(spec, rows, calls), dtype=torch.uint8)
+    memory = torch.zeros(arena_bytes(spec, rows, calls), dtype=torch.uint8, device=device)
     arena = SimpleNamespace(memory=memory)
     return Slots(spec, scored_case(spec, rows), calls, memory), arena
 
@@ -439,6 +441,21 @@ def test_the_spare_slot_keeps_its_inputs_when_others_are_filled(name: str):
     for sent in inputs:
         assert torch.equal(view(before, sent), view(arena.memory, sent))
         assert view(before, sent).count_nonzero() > 0
+
+
+@pytest.mark.gpu
+def test_slots_are_full_before_another_process_may_read_them(monkeypatch: pytest.MonkeyPatch):
+    """The first call of torch's own cross entropy met labels that were not written yet."""
+    slots, _ = slots_of(SPECS["06_cross_entropy"], device="cuda")
+    complete = SlotContents.complete
+
+    def complete_late(contents: SlotContents) -> None:
+        torch.cuda._sleep(10**9)  # cycles of the GPU: what is queued after them waits
+        complete(contents)
+
+    monkeypatch.setattr(SlotContents, "complete", complete_late)
+    slots.refill()
+    assert torch.cuda.current_stream().query()
 
 
 @pytest.mark.parametrize("name", SPECS)
