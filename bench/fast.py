@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
@@ -75,14 +74,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if all(row["share"] is not None for row in rows) else 1
 
 
-def entrants(exercise: Exercise) -> list[Contender]:
+def entrants(exercise: Exercise, sizes: int) -> list[Contender]:
     """List solutions, torch and the other kernels whose package is installed: Liger-Kernel's."""
     found = (folder / exercise.name for folder in (HONEST, OTHERS))
     named = [path for folder in found for path in sorted(folder.glob("*.py")) if needs(path)]
     absent = [path for path in named if not installed(path)]
     for path in absent:
         print(f"  {path.stem} left out: its package is not installed", file=sys.stderr)
-    return contenders(exercise, exercise.solution, [one for one in named if one not in absent])
+    present = [one for one in named if one not in absent]
+    return contenders(exercise, exercise.solution, present, sizes)
 
 
 def _rows(
@@ -96,7 +96,7 @@ def _rows(
             spec.scored: bench.ceiling(fork_servers, spec, size, arena)
             for spec, size in _sized(specs, sizes)
         }
-        for entrant in entrants(exercise):
+        for entrant in entrants(exercise, len(specs)):
             written = exercise.for_file(entrant.kernel).spec
             fork_server = fork_servers.fork_server(written.backend, "cuda")
             with closing(WorkerLink(entry_of(written), entrant.kernel, fork_server, arena)) as link:
@@ -120,25 +120,29 @@ def _sized(specs: Sequence[Spec], sizes: dict[Any, Size]) -> list[tuple[Any, Siz
     return [(spec, sizes[spec.scored]) for spec in specs]
 
 
-def _means(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-    shares: dict[str, list[float]] = {}
+def _means(rows: Sequence[dict[str, Any]]) -> dict[str, float | None]:
+    """Return each contender's mean, or None if it failed somewhere: sizes are not equally hard."""
+    shares: dict[str, list[float | None]] = {}
     for row in rows:
-        if row["share"] is not None:
-            shares.setdefault(row["contender"], []).append(row["share"])
-    return {name: statistics.geometric_mean(each) for name, each in shares.items()}
+        shares.setdefault(row["contender"], []).append(row["share"])
+    return {
+        name: None if None in each else statistics.geometric_mean(each)
+        for name, each in shares.items()
+    }
 
 
-def _print(rows: Sequence[dict[str, Any]], means: dict[str, float]) -> None:
+def _print(rows: Sequence[dict[str, Any]], means: dict[str, float | None]) -> None:
     names = list(dict.fromkeys(row["contender"] for row in rows))
     shares = {(row["contender"], row["dtype"], row["columns"]): row["share"] for row in rows}
     print(f"{'share of the ceiling':24}" + "".join(f"{name:>16}" for name in names))
     for dtype, columns in dict.fromkeys((row["dtype"], row["columns"]) for row in rows):
         cells = [shares.get((name, dtype, columns)) for name in names]
-        shown = "".join(f"{'-' if one is None else f'{one:.3f}':>16}" for one in cells)
-        print(f"{columns:>10,} {dtype:13}" + shown)
-    print(
-        f"{'geometric mean':24}" + "".join(f"{means.get(name, math.nan):>16.3f}" for name in names)
-    )
+        print(f"{columns:>10,} {dtype:13}" + _shown(cells))
+    print(f"{'geometric mean':24}" + _shown([means[name] for name in names]))
+
+
+def _shown(shares: Sequence[float | None]) -> str:
+    return "".join(f"{'-' if one is None else f'{one:.3f}':>16}" for one in shares)
 
 
 if __name__ == "__main__":

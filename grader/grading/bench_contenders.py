@@ -21,8 +21,13 @@ class Contender:
     kernel: bytes
 
 
-def contenders(exercise: Exercise, kernel: Path, against: Sequence[Path]) -> list[Contender]:
-    """List the kernels to compare. Raises UsageError when a named file cannot be read."""
+def contenders(
+    exercise: Exercise, kernel: Path, against: Sequence[Path], sizes: int = SIZES
+) -> list[Contender]:
+    """List the kernels to compare at so many sizes.
+
+    Raises UsageError when a named file cannot be read.
+    """
     solutions = {path.resolve(): name for name, path in exercise.solutions}
     mine = solutions.pop(kernel.resolve(), "your kernel")
     listed = [Contender(mine, _read(kernel))]
@@ -30,7 +35,7 @@ def contenders(exercise: Exercise, kernel: Path, against: Sequence[Path]) -> lis
     if eager.exists():
         text = eager.read_bytes()
         listed.append(Contender("torch eager", text))
-        listed.append(Contender("torch.compile", text + compiled(exercise.spec, SIZES).encode()))
+        listed.append(Contender("torch.compile", text + compiled(exercise.spec, sizes).encode()))
     listed += [Contender(name, _read(path)) for path, name in solutions.items()]
     for path in dict.fromkeys(against):
         taken = {"kernel", *(one.name for one in listed)}

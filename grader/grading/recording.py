@@ -83,7 +83,8 @@ def _finding(grading: Grading, step: Step) -> Finding:
         return Finding(error.message.splitlines()[0], failure, outcome)
     except Exception as error:
         if gpu_is_lost(error):
-            return Finding("the GPU is gone", lost_gpu(error), Outcome.CANNOT_GRADE)
+            lost = lost_gpu(error)
+            return Finding(lost.message.partition(":")[0], lost, Outcome.CANNOT_GRADE)
         grading.tracebacks.append("".join(traceback.format_exception(error)))
         failure = _fault(grading, step, error)
         return Finding(failure.message, failure, Outcome.ERROR)

@@ -74,15 +74,25 @@ def _why_no_gpu() -> str | None:
 
 
 def gpu_is_lost(error: BaseException) -> bool:
-    """Recognize torch's error in a process that runs no learner's kernel and has lost its GPU."""
+    """Recognize torch's error in a process that runs no learner's kernel and has lost its GPU.
+
+    Its GPU may also have too little memory for it.
+    """
     return isinstance(error, RuntimeError) and "CUDA" in str(error)
 
 
 def lost_gpu(error: BaseException) -> Failure:
     from grader.model import Failure  # imports pydantic, which takes a worker's start 0.1 s
 
+    said = str(error).splitlines()[0]
+    if "out of memory" in said:
+        return Failure(
+            kind="cannot_grade",
+            message=f"the GPU has too little free memory: {said}",
+            hint="`nvidia-smi` lists what holds it. The steps before this one count.",
+        )
     return Failure(
         kind="cannot_grade",
-        message=f"the GPU stopped answering: {str(error).splitlines()[0]}",
+        message=f"the GPU stopped answering: {said}",
         hint="See what `nvidia-smi` and the system's log say; the steps before this one count.",
     )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from grader.sandbox import CudaArena, ForkServer, WorkerLink
+from grader.model import CannotGrade, Failure
+from grader.sandbox import CudaArena, ForkServer, KernelFailure, WorkerLink
 from grader.speed.bound import ReferenceCalls
 from grader.speed.clock import BatchTime, claimed_time, window
 from grader.speed.spot_checks import SlotContents
@@ -22,10 +24,22 @@ REST_S = 0.05
 EMPTY = SlotContents()  # nothing to check
 
 
+class ReferenceFailed(CannotGrade):
+    """The worker of what a kernel is compared with failed, which is not the kernel's fault."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(
+            f"What the kernel's speed is compared with failed: {failure.message}.",
+            "Another program may hold the GPU's memory or the processors; `nvidia-smi` and `top` "
+            "list it. Check again without that program.",
+        )
+        self.failure = failure
+
+
 class ReferenceKernel:
     """Calls of a file of ours, in a worker that lives until `close`.
 
-    Rates and ceilings are in units of work per second.
+    Rates and ceilings are in units of work per second. Raises ReferenceFailed when a call fails.
     """
 
     roofs: Sequence[tuple[str, float]] = ()
@@ -35,11 +49,13 @@ class ReferenceKernel:
     ) -> None:
         self._timed = timed
         self._link = WorkerLink(timed.entry, file, fork_server, arena)
-        self._link.call(timed.calls)
+        with _not_blaming_the_kernel():  # the spare call compiles for its size, too
+            self._link.call([*timed.calls, timed.spare])
         self._ready_since = time.monotonic()
 
     def prepare(self) -> None:
-        self._link.prepare(self._timed.calls)
+        with _not_blaming_the_kernel():
+            self._link.prepare(self._timed.calls)
         self._link.stop()
         self._ready_since = time.monotonic()
 
@@ -49,7 +65,8 @@ class ReferenceKernel:
     def time_batch(self, contents: SlotContents = EMPTY) -> BatchTime:
         """Call the prepared kernel on every slot. Compare outputs, as after a learner's calls."""
         calls, spare = self._timed.calls, self._timed.spare
-        return claimed_time(self._link, len(calls), window(self._link, spare, contents))
+        with _not_blaming_the_kernel():
+            return claimed_time(self._link, len(calls), window(self._link, spare, contents))
 
     def rate(self, batch: BatchTime) -> float:
         return self._timed.work * len(self._timed.calls) / batch.claimed_s
@@ -66,3 +83,11 @@ class ReferenceKernel:
 
     def close(self) -> None:
         self._link.close()
+
+
+@contextmanager
+def _not_blaming_the_kernel() -> Iterator[None]:
+    try:
+        yield
+    except KernelFailure as error:
+        raise ReferenceFailed(error.failure) from None

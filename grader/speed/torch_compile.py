@@ -15,12 +15,15 @@ def compiled_name(spec: Spec) -> str:
 def compiled(spec: Spec, sizes: int = 2) -> str:
     """Return the code that, behind the text of an `eager.py`, compiles it with torch.compile.
 
-    Up to `sizes` sizes are compiled separately.
+    Up to `sizes` sizes are compiled separately, each for the scored rows and the spare ones. A call
+    of one more fails: torch.compile would go on without compiling.
 
     An entry that takes a library's own arrays converts them first, which torch.compile cannot do:
     the function on tensors that it calls is compiled.
     """
     name = compiled_name(spec)
+    # A number that turns out to be another one in each call is compiled for once more.
+    forms = 2 * sizes + sum(argument.role == "scalar" for argument in spec.arguments)
     return f"""
 
 import functools
@@ -28,7 +31,8 @@ import functools
 import torch._dynamo
 import torch._inductor.config
 
-torch._dynamo.config.recompile_limit = {2 * sizes}
+torch._dynamo.config.recompile_limit = {forms}
+torch._dynamo.config.fail_on_recompile_limit_hit = True
 torch._inductor.config.compile_threads = 1  # in this process: a pool would outlive the call
 _compiled = torch.compile({name})
 

@@ -305,9 +305,14 @@ def test_what_is_compiled_is_the_function_on_tensors(name: str, monkeypatch: pyt
     from torch._inductor import config as inductor
 
     # Restores what the text sets in the process that it runs in.
-    with dynamo.patch(recompile_limit=8), inductor.patch(compile_threads=2):
+    with (
+        dynamo.patch(recompile_limit=8, fail_on_recompile_limit_hit=False),
+        inductor.patch(compile_threads=2),
+    ):
         exec(compile(text, "eager.py", "exec"), namespace)
-        assert (dynamo.recompile_limit, inductor.compile_threads) == (2 * SIZES, 1)
+        numbers = sum(argument.role == "scalar" for argument in spec.arguments)
+        assert (dynamo.recompile_limit, inductor.compile_threads) == (2 * SIZES + numbers, 1)
+        assert dynamo.fail_on_recompile_limit_hit
     assert seen == [spec.entry if name in TRITON else "dot_tensors"]
     if name == "02_dot_reduction":  # the entry itself converts, and calls the compiled one
         out = torch.zeros(1)
@@ -357,6 +362,30 @@ def test_each_size_is_compiled_once_whatever_the_numbers_are(monkeypatch: pytest
             tensors = (torch.zeros(rows, 7), torch.zeros(rows, dtype=torch.int64), torch.ones(rows))
             namespace["cross_entropy"](*tensors, scale)
     assert shapes == [[2], [2], [3], [5]]  # the second time it knows that the number may change
+
+
+def test_a_size_too_many_fails_and_does_not_run_uncompiled(monkeypatch: pytest.MonkeyPatch):
+    """bench/fast.py measured twelve sizes in one process: all in bfloat16 came out as fast as torch
+    eager, for they were torch eager."""
+    from torch._dynamo import config as dynamo
+    from torch._dynamo.exc import FailOnRecompileLimitHit
+
+    text = (ROOT / "exercises" / "06_cross_entropy" / "eager.py").read_text()
+    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend="eager"))
+    namespace: dict[str, object] = {}
+
+    def call(rows: int, scale: float) -> None:
+        tensors = (torch.zeros(rows, 7), torch.zeros(rows, dtype=torch.int64), torch.ones(rows))
+        namespace["cross_entropy"](*tensors, scale)
+
+    with dynamo.patch(recompile_limit=8, fail_on_recompile_limit_hit=False):
+        added = compiled(SPECS["06_cross_entropy"], sizes=2)
+        exec(compile(text + added, "sizes.py", "exec"), namespace)
+        call(2, 0.25)
+        for rows in (2, 3, 5, 7):  # the scored and the spare rows of two sizes
+            call(rows, 0.5)
+        with pytest.raises(FailOnRecompileLimitHit):
+            call(11, 0.5)
 
 
 # -- arithmetic

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -32,8 +33,10 @@ from grader.speed.bounds import arithmetic, bound_of, find_bound
 from grader.speed.clock import BatchTime
 from grader.speed.implementation import Implementation
 from grader.speed.occupancy import Multiprocessor
+from grader.speed.reference_kernel import ReferenceKernel
 from grader.speed.scored_case import arena_bytes, scored_case
 from grader.speed.slots import Slots
+from grader.speed.spot_checks import SlotContents
 
 COURSE = Path(__file__).parents[1] / "courses" / "bounds"
 SPECS = {exercise.name: exercise.spec for exercise in catalog.exercises(COURSE)}
@@ -158,6 +161,7 @@ class FakeRoof:
     """A reference that can be measured. Of the two, at most one runs at a time, as in a server."""
 
     running: ClassVar[list[str]] = []
+    done: ClassVar[list[str]] = []
 
     def __init__(self, name: str, rate: float) -> None:
         assert not FakeRoof.running, "a fork server ends its worker when it starts another"
@@ -165,6 +169,7 @@ class FakeRoof:
         self._name, self._rate, self.roofs = name, rate, ()
 
     def ceiling(self) -> float:
+        FakeRoof.done.append(self._name)
         return self._rate
 
     def close(self) -> None:
@@ -172,7 +177,12 @@ class FakeRoof:
 
 
 ROOFLINE = scored(POLYNOMIAL, bound="roofline")
-SLOTS = SimpleNamespace(spec=ROOFLINE, case=Case((1 << 20,), "float32"), least_bytes=8 << 20)
+SLOTS = SimpleNamespace(
+    spec=ROOFLINE,
+    case=Case((1 << 20,), "float32"),
+    least_bytes=8 << 20,
+    refill=lambda: FakeRoof.done.append("filled"),
+)
 SERVERS = SimpleNamespace(fork_server=lambda *_, **__: None)
 
 
@@ -180,6 +190,7 @@ SERVERS = SimpleNamespace(fork_server=lambda *_, **__: None)
 def running(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the roofs whose workers run; each test begins with none."""
     monkeypatch.setattr(FakeRoof, "running", [])
+    monkeypatch.setattr(FakeRoof, "done", [])
     return FakeRoof.running
 
 
@@ -198,6 +209,7 @@ def test_the_reference_is_that_of_the_lower_roof(
     found = find_bound("roofline").reference(SLOTS, SERVERS, None)
     assert found.roofs == (("memory", bandwidth * 64), ("arithmetic", 100e12))
     assert running == [lower]
+    assert FakeRoof.done == ["filled", "memory", "arithmetic"]  # moving zeros takes less power
 
 
 def test_a_roof_that_cannot_be_measured_leaves_no_worker(
@@ -288,6 +300,50 @@ def test_an_implementation_gets_fresh_inputs_before_each_batch(monkeypatch: pyte
     made.rest()
     assert not torch.equal(inputs[0], made._slots._slots[0][0].view)
     assert len(made.link.prepared) == 2
+
+
+def test_an_implementation_is_timed_on_the_inputs_that_were_filled_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Elements of earlier inputs were written over them: rules that hold for all of an input's
+    elements together, such as their order, would be broken."""
+    made = implementation(monkeypatch, right)
+    _, earlier = made._slots.refill()
+    found: list[bool] = []
+
+    def window(link: FakeLink, spare: Call, contents: SlotContents) -> None:
+        contents.complete()
+        link.call(made._timed.calls)
+        found.append(contents.outputs_right())
+
+    monkeypatch.setattr(reference_kernel, "window", window)
+    monkeypatch.setattr(reference_kernel, "claimed_time", lambda *_: None)
+    for _ in range(2):
+        made.prepare()
+        made.rest()
+        made.time_batch(earlier)
+    assert found == [True, True]
+
+
+def test_a_reference_that_fails_is_not_the_kernels_fault(
+    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+):
+    """Where another program takes its memory, a learner read that the kernel asked for too much."""
+
+    def fails(*_: object) -> None:
+        raise KernelFailure(Failure(kind="out_of_memory", message="it asked for 2 GiB"))
+
+    made = implementation(monkeypatch, right)
+    made.link.call = made.link.prepare = fails
+    monkeypatch.setattr(reference_kernel, "window", fails)
+    starting = partial(ReferenceKernel, made._timed, b"", None, made.arena)
+    texts: set[str] = set()
+    for work in (starting, made.prepare, made.time_batch):
+        with pytest.raises(CannotGrade) as caught:
+            work()
+        texts.add(text_of(caught.value))
+    [text] = texts
+    assert text == snapshot
 
 
 @pytest.mark.parametrize("answer", [zeros, failing], ids=["wrong", "fails"])

@@ -103,6 +103,7 @@ print(sorted(name for name in sys.modules if name.startswith("torch._dynamo.")))
     ("module", "name"),
     [
         ("torch._dynamo.config", "recompile_limit"),
+        ("torch._dynamo.config", "fail_on_recompile_limit_hit"),
         ("torch._inductor.config", "compile_threads"),
         ("torch._dynamo", "mark_static"),
     ],

@@ -31,6 +31,7 @@ def reference(slots: Slots, fork_servers: ForkServers, arena: CudaArena) -> Refe
         "memory": lambda: ceilings.moving(slots, fork_server, arena, work_per_byte=per_byte),
         "arithmetic": lambda: arithmetic.reference(slots, fork_servers, arena),
     }
+    slots.refill()  # a GPU spends less on moving zeros
     rates = {}
     for name, start in roofs.items():
         with closing(start()) as roof:  # for a fork server has one worker at a time

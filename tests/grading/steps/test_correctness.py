@@ -542,6 +542,19 @@ def test_a_gpu_that_disappears_stops_the_check_and_keeps_the_steps_before(
     assert result.points == 3
 
 
+def test_a_gpu_without_memory_for_the_judge_has_not_stopped_answering(
+    grade, snapshot: SnapshotAssertion
+):
+    def takes_much(grading: Grading) -> Finding:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    grading = grade(softmax)
+    run(grading, STEPS["load"])
+    step = run(grading, replace(STEPS["correctness"], run=takes_much))
+    assert step.outcome is Outcome.CANNOT_GRADE
+    assert text_of(step.failure) == snapshot
+
+
 def test_an_error_of_ours_is_not_put_down_to_the_gpu(grade, snapshot: SnapshotAssertion):
     def broken(grading: Grading) -> Finding:
         raise RuntimeError("a fault of the grader's own")

@@ -654,6 +654,7 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
     begun: list[str] = []
     judged: list[Evidence] = []
     moved: list[list[str]] = []  # whose processes were there at each move to one core
+    done: list[str] = []
 
     @contextmanager
     def one_core() -> Iterator[Callable[[], None]]:
@@ -674,9 +675,9 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
     monkeypatch.setattr(timing, "one_core", one_core)
     for name, fake in {
         "bound_of": lambda spec: bound,
-        "time_reference_batches": lambda *_: [batch],
+        "time_reference_batches": lambda *_: done.append("reference") or [batch],
         "WorkerLink": lambda *_: worker,
-        "_first_calls": lambda *_: (0.5, 1e-3, ()),
+        "_first_calls": lambda *_: done.append("kernel") or (0.5, 1e-3, ()),
         "alternate": lambda kernel, reference, slots, contents, one, gate, alone: found,
         "_latency": lambda *_: (Case((1024,), "float32"), 2e-6),
         "_without_kernels": lambda *_: None,
@@ -699,7 +700,7 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
         calls=16,
         case=Case((1 << 28,), "float32"),
         spare=None,
-        refill=lambda: ([], None),
+        refill=lambda: done.append("filled") or ([], None),
     )
     step = timing._measure(grading, slots, None, SimpleNamespace(calls=16, rows=1), [])
     assert (step.outcome, step.summary) == (
@@ -711,4 +712,6 @@ def test_a_speed_has_the_same_figures_whatever_the_bound_counts(
     assert step.speed.ceiling_gbps == pytest.approx(ceiling_gbps)
     assert step.speed.bandwidth_gbps == pytest.approx(step.speed.share * ceiling_gbps)
     assert moved == ([["reference"], ["reference", "kernel"]] if by_host else [])
+    # The numbers among a call's arguments belong to what was filled with them.
+    assert done == ["filled", "reference", "filled", "kernel", "reference"]
     assert [made.paired for made in judged] == [by_host]
