@@ -40,7 +40,7 @@ from typing import Any
 
 import accuracy_bounds
 from accuracy_bounds import Key, Plan, in_turn
-from accuracy_runs import ROOT, Ended, fresh, graded, graded_text
+from accuracy_runs import ROOT, Ended, by_events, graded, graded_text
 
 from grader.course import catalog
 from grader.course.exercise import Exercise
@@ -154,7 +154,7 @@ def events(plan: Plan) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     def measure(key: Key) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         exercise = exercises[key[0]]
         step = graded(exercise.name, exercise.solution)
-        plain = fresh("--plain", exercise.name)
+        plain = by_events("plain", exercise.name, step)
         return event_row(exercise, step, plain), [step]
 
     def ok(rows: Sequence[dict[str, Any]]) -> bool:
@@ -174,6 +174,7 @@ def event_row(exercise: Exercise, step: dict[str, Any], plain: dict[str, Any]) -
     published = speed.get("bandwidth_gbps")
     return {
         "exercise": exercise.name,
+        "rows": step["sized"][0][0],
         "published_gbps": published,
         "events_gbps": plain["gbps"],
         "off": None if published is None else published / plain["gbps"] - 1,
@@ -253,10 +254,9 @@ def sizes() -> dict[str, Any]:
     """Compare each size of SIZES. A latency has no target: a plain process calls differently."""
     rows, steps = [], []
     for exercise in with_step(catalog.parts(SIZES), "speed"):
-        course = ("--course", str(SIZES))
         step = graded(exercise.name, exercise.solution, SIZES)
         for place, one in enumerate(step["speed"]["sizes"]):
-            plain = fresh(*course, "--plain", exercise.name, "--place", str(place))
+            plain = by_events("plain", exercise.name, step, SIZES, place)
             rows.append(
                 {
                     "exercise": exercise.name,

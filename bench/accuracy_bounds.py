@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from accuracy_runs import ROOT, Ended, fresh, graded, graded_text
+from accuracy_runs import ROOT, Ended, by_events, graded, graded_text
 
 from grader.course import catalog
 from grader.course.exercise import Exercise
@@ -144,7 +144,7 @@ def bounds(plan: Plan) -> Iterator[tuple[dict[str, Any], list[Row]]]:
     def measure(key: Key) -> tuple[Row, list[Row]]:
         exercise = exercises[str(key[0])]
         step = graded(exercise.name, exercise.solution, COURSE)
-        plain = fresh("--course", str(COURSE), "--bound", exercise.name)
+        plain = by_events("bound", exercise.name, step, COURSE)
         return bound_row(exercise, step, plain), [step]
 
     def ok(rows: Sequence[Row]) -> bool:
@@ -162,6 +162,7 @@ def bound_row(exercise: Exercise, step: Row, plain: Row) -> Row:
     return {
         "exercise": exercise.name,
         "bound": exercise.spec.scored.bound,
+        "rows": step["sized"][0][0],
         "share": share,
         "events_share": plain["share"],
         "off": None if share is None else share / plain["share"] - 1,
@@ -170,7 +171,6 @@ def bound_row(exercise: Exercise, step: Row, plain: Row) -> Row:
         "raised": speed.get("raised"),
         "events_rate": plain["rate"],
         "events_reference_rate": plain["reference_rate"],
-        "events_rows": plain["rows"],
         "outcome": step["outcome"],
         "duration_s": step["duration_s"],
     }

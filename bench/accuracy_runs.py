@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -45,14 +45,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     what.add_argument(
         "--bound", metavar="EXERCISE", help="its solution in turn with its bound's reference"
     )
-    options.add_argument("--place", type=int, default=0, help="the scored size for --plain")
+    options.add_argument("--place", type=int, default=0, help="which of several scored sizes")
+    options.add_argument(
+        "--sized", type=int, nargs=2, metavar=("ROWS", "CALLS"), help="as --one has printed it"
+    )
     asked = options.parse_args(argv)
     if asked.one:
         found = speed_step(catalog.find_entry(asked.course, asked.one[0]), Path(asked.one[1]))
-    elif asked.plain:
-        found = plain_events(catalog.find_entry(asked.course, asked.plain), asked.place)
     else:
-        found = share_by_events(catalog.find_entry(asked.course, asked.bound))
+        exercise = catalog.find_entry(asked.course, asked.plain or asked.bound)
+        timed = plain_events if asked.plain else share_by_events
+        found = timed(ScoredCalls(exercise, exercise.spec.scored_specs[asked.place], asked.sized))
     print(json.dumps(found))
     return 0
 
@@ -88,6 +91,7 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
     except KernelFailure as error:
         found = Finding("", error.failure, Outcome.FAIL)
     duration_s = time.monotonic() - began
+    sizings = [grading.sizing_of(spec) for spec in exercise.spec.scored_specs]
     grading.close()
     fork_servers.close()
     return {
@@ -95,6 +99,7 @@ def speed_step(exercise: Exercise, kernel: Path) -> dict[str, Any]:
         "failure": found.failure and found.failure.kind,
         "message": found.failure and found.failure.message,
         "duration_s": round(duration_s, 3),
+        "sized": [[sizing.rows, sizing.calls] for sizing in sizings],
         "speed": found.speed and found.speed.model_dump(),
         "environment": environment("cuda").model_dump(),
     }
@@ -109,13 +114,11 @@ class Timed:
     work: float
 
 
-def plain_events(exercise: Exercise, place: int) -> dict[str, Any]:
-    """Time the model solution at one of its sizes, in this process, alone on the GPU."""
+def plain_events(scored: ScoredCalls) -> dict[str, Any]:
+    """Time the model solution in this process, alone on the GPU."""
     from grader.speed.bounds import bound_of
 
-    spec = exercise.spec.scored_specs[place]
-    scored = ScoredCalls(exercise, spec)
-    timed, queued = scored.of(exercise.solution), bound_of(spec).by_host
+    timed, queued = scored.of(scored.exercise.solution), bound_of(scored.spec).by_host
     seconds_by_events(timed, queued=queued)  # the first round compiles
     # The median, for the first call of a round also shows how long the host took to launch it.
     seconds = statistics.median(
@@ -124,16 +127,15 @@ def plain_events(exercise: Exercise, place: int) -> dict[str, Any]:
     return {"seconds": seconds, "gbps": scored.slots.least_bytes / seconds / 1e9}
 
 
-def share_by_events(exercise: Exercise) -> dict[str, Any]:
+def share_by_events(scored: ScoredCalls) -> dict[str, Any]:
     """Time the model solution in turn with what its speed is compared with, in this process.
 
     Two processes would compare two cores where the host takes the time. Rates are in the bound's
-    unit, and of a case with so many rows: another process may choose another number.
+    unit.
     """
-    from grader.speed.bounds import find_bound
+    from grader.speed.bounds import bound_of
 
-    bound = find_bound(exercise.spec.scored.bound)
-    scored = ScoredCalls(exercise, exercise.spec)
+    bound, exercise = bound_of(scored.spec), scored.exercise
     pair = (scored.of(exercise.solution), REFERENCES[bound.name](exercise, scored))
 
     def rates() -> list[float]:
@@ -146,7 +148,6 @@ def share_by_events(exercise: Exercise) -> dict[str, Any]:
         "rate": statistics.median(rate for rate, _ in found) / bound.scale,
         "reference_rate": statistics.median(reference for _, reference in found) / bound.scale,
         "share": statistics.median(rate / reference for rate, reference in found),
-        "rows": scored.slots.case.shape[0],
     }
 
 
@@ -193,19 +194,24 @@ REFERENCES = {"arithmetic": product, "reference": implementation, "latency": sma
 
 
 class ScoredCalls:
-    """The scored case of a spec in memory of this process; a round fills all its slots anew."""
+    """The scored case of a spec in memory of this process; a round fills all its slots anew.
 
-    def __init__(self, exercise: Exercise, spec: Spec) -> None:
+    `sized` are the rows and the calls of a round. Without them this process chooses, and may choose
+    otherwise than the one whose figures it is compared with.
+    """
+
+    def __init__(self, exercise: Exercise, spec: Spec, sized: Sequence[int] | None) -> None:
         from grader.grading.options import Options
         from grader.grading.session import Grading
         from grader.sandbox.arena import CudaArena
         from grader.sandbox.fork_servers import ForkServers
         from grader.speed.scored_case import arena_bytes, scored_case
+        from grader.speed.sizing import Sizing
         from grader.speed.slots import Slots
 
         grading = Grading(exercise, exercise.solution, Options(device="cuda"), ForkServers())
-        sizing = grading.sizing_of(spec)
-        self.spec = spec
+        sizing = Sizing(*sized) if sized else grading.sizing_of(spec)
+        self.exercise, self.spec = exercise, spec
         self.memory = CudaArena(arena_bytes(spec, sizing.rows, sizing.calls)).memory
         self.slots = Slots(spec, scored_case(spec, sizing.rows), sizing.calls, self.memory)
 
@@ -298,6 +304,17 @@ def fresh(*arguments: str) -> dict[str, Any]:
 
 def graded(exercise: str, kernel: Path, course: Path = ROOT) -> dict[str, Any]:
     return fresh("--course", str(course), "--one", exercise, str(kernel))
+
+
+def by_events(
+    what: str, exercise: str, step: Mapping[str, Any], course: Path = ROOT, place: int = 0
+) -> dict[str, Any]:
+    """Return what plain events say, `plain` or `bound`, at the size at which the step timed it."""
+    sized = map(str, step["sized"][place])
+    return fresh(
+        *("--course", str(course), f"--{what}", exercise),
+        *("--place", str(place), "--sized", *sized),
+    )
 
 
 def graded_text(exercise: str, text: str, course: Path = ROOT) -> dict[str, Any]:

@@ -55,14 +55,14 @@ class Gpu:
         self.lie, self.asked, self.environment = 1.0, [], GPU
         monkeypatch.setattr(other, "graded", self.graded)
         monkeypatch.setattr(other, "graded_text", self.graded_text)
-        monkeypatch.setattr(other, "fresh", lambda *arguments: self.plain(*arguments))
+        monkeypatch.setattr(other, "by_events", lambda *arguments: self.plain(*arguments))
 
     def graded(self, name: str, kernel: Path, course: Path) -> dict[str, Any]:
         self.asked.append(name)
         share = self.shares[name[:2]]
         speed = {"share": share, "raised": 1.0, "rate": share, "reference_rate": 1.0}
         told = {"outcome": "pass", "failure": None, "message": None, "duration_s": 5.0}
-        return told | {"speed": speed, "environment": self.environment}
+        return told | {"sized": [[7, 16]], "speed": speed, "environment": self.environment}
 
     def graded_text(self, name: str, text: str, course: Path) -> dict[str, Any]:
         assert text.startswith(EXERCISES[name].solution.read_text())
@@ -70,10 +70,9 @@ class Gpu:
         step["speed"]["share"] *= self.lie
         return step
 
-    def plain(self, *arguments: str) -> dict[str, Any]:
-        *_, flag, exercise = arguments
-        assert flag == "--bound"
-        return {"share": self.shares[exercise[:2]], "rate": 1.0, "reference_rate": 1.0, "rows": 7}
+    def plain(self, what: str, exercise: str, step: dict[str, Any], course: Path) -> dict[str, Any]:
+        assert (what, step["sized"], course) == ("bound", [[7, 16]], COURSE)
+        return {"share": self.shares[exercise[:2]], "rate": 1.0, "reference_rate": 1.0}
 
 
 @pytest.fixture
@@ -97,11 +96,11 @@ def bandwidths(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def graded(name: str, kernel: Path) -> dict[str, Any]:
         asked.append(name)
         speed = {"share": 0.9, "raised": 1.0, "bandwidth_gbps": 4000.0}
-        told = {"outcome": "pass", "duration_s": 5.0, "environment": GPU}
+        told = {"outcome": "pass", "duration_s": 5.0, "environment": GPU, "sized": [[7, 16]]}
         return told | {"speed": None if name.startswith("02") else speed}
 
     monkeypatch.setattr(accuracy, "graded", graded)
-    monkeypatch.setattr(accuracy, "fresh", lambda *arguments: {"gbps": 4000.0})
+    monkeypatch.setattr(accuracy, "by_events", lambda *arguments: {"gbps": 4000.0})
     return asked
 
 
@@ -140,7 +139,7 @@ def test_a_share_that_is_off_makes_the_exit_code(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch, exercise: str, off: float, code: int
 ):
     share = gpu.shares[exercise[:2]] / (1 + off)
-    plain = {"share": share, "rate": 1.0, "reference_rate": 1.0, "rows": 7}
+    plain = {"share": share, "rate": 1.0, "reference_rate": 1.0}
     monkeypatch.setattr(gpu, "plain", lambda *given: plain)
     assert accuracy.main(["--only", "bounds", "--exercise", exercise]) == code
 
@@ -165,8 +164,9 @@ def test_runs_may_differ_as_much_as_their_intervals_allow(bound: str, apart: flo
 def test_a_solution_without_a_share_is_a_missed_target(gpu: Gpu, monkeypatch: pytest.MonkeyPatch):
     """A step that failed by its first call has no speed at all."""
     step = {"outcome": "fail", "failure": "too_slow", "message": "", "speed": None}
-    by_events = gpu.plain("--bound", "02_rms")
-    row = other.bound_row(EXERCISES["02_rms"], step | {"duration_s": 1.0}, by_events)
+    step |= {"duration_s": 1.0, "sized": [[7, 16]]}
+    by_events = gpu.plain("bound", "02_rms", step, COURSE)
+    row = other.bound_row(EXERCISES["02_rms"], step, by_events)
     assert (row["share"], row["off"]) == (None, None)
     part = {"rows": [row], "left": []}
     assert "no share" in next(other.bound_lines(part))
@@ -174,6 +174,18 @@ def test_a_solution_without_a_share_is_a_missed_target(gpu: Gpu, monkeypatch: py
         other.Plan(done=part), [], lambda row: row["exercise"], lambda key: None, lambda rows: False
     )
     assert [part["ok"] for part, _ in found] == [False]
+
+
+def test_plain_events_time_the_size_that_the_step_timed(monkeypatch: pytest.MonkeyPatch):
+    """Each had chosen its own number of rows: the share of a compiled function was 1.6 % off."""
+    asked: list[str] = []
+    runs = sys.modules[other.by_events.__module__]
+    monkeypatch.setattr(runs, "fresh", lambda *arguments: asked.extend(arguments) or {})
+    runs.by_events("plain", "01_rms", {"sized": [[100, 16], [7, 64]]}, COURSE, place=1)
+    assert asked == [
+        *("--course", str(COURSE), "--plain", "01_rms"),
+        *("--place", "1", "--sized", "7", "64"),
+    ]
 
 
 def test_runs_that_differ_too_much_are_missed(gpu: Gpu, tmp_path: Path):
