@@ -30,7 +30,8 @@ def test_a_language_that_came_with_a_spec_is_gone():
 
 def test_a_bound_of_another_course_is_gone_and_the_installations_stay():
     assert catalog.find(COURSES / "added", "01_copy").spec
-    importlib.import_module("grader.speed.bounds.calls")
+    for name in ("bandwidth", "calls"):
+        importlib.import_module(f"grader.speed.bounds.{name}")
     extended.take_back()
     assert "grader.speed.bounds.calls" not in sys.modules
     assert "grader.speed.bounds.bandwidth" in sys.modules
