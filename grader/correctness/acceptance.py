@@ -82,8 +82,9 @@ def expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference | None =
 
     They are those of another `reference` than the spec's, where one is given.
 
-    Raises BrokenExercise when the reference returns other outputs than the kernel fills, or the
-    probabilities of all choices are not 1 together.
+    Raises BrokenExercise when the reference returns other outputs than the kernel fills or changes
+    its inputs, when a tolerance is no finite number from 0 up, or when the probabilities of all
+    choices are not 1 together.
     """
     if reference is not None or spec.random is None:
         return _expect(spec, case, inputs, reference or spec.reference)
@@ -117,7 +118,7 @@ def _probability(choice: Choice, inputs: Inputs) -> float:
 
 def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Expected:
     wide = _computed_in(torch.float64, inputs)
-    outputs = reference(wide)
+    outputs = _unchanging(reference, wide)
     filled = {argument.name for argument in spec.arguments if argument.filled}
     if set(outputs) != filled:  # an output that is not compared would pass
         raise BrokenExercise(
@@ -125,16 +126,18 @@ def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Exp
             f"fills {sorted(filled)}.",
             "Tell whoever wrote the exercise; your kernel is not at fault.",
         )
-    in_float32 = reference(_computed_in(torch.float32, inputs))
+    in_float32 = _unchanging(reference, _computed_in(torch.float32, inputs))
     kinds = {a.name: output_dtype(a, inputs) for a in spec.arguments if a.filled}
     outputs = {name: _in_range(name, value, kinds[name]) for name, value in outputs.items()}
     sizes = {name: value.abs() for name, value in outputs.items()}
     if spec.tolerance.magnitude is not None:
-        sizes |= spec.tolerance.magnitude(wide, outputs)
-    terms = spec.tolerance.terms(case)
+        given = spec.tolerance.magnitude(wide, outputs)
+        sizes |= _tolerances("magnitude", given, outputs)
+    terms = _terms(spec, case)
     besides: Mapping[str, Tensor] = {}
     if spec.tolerance.intermediate is not None:
-        besides = spec.tolerance.intermediate(case, wide, outputs)
+        given = spec.tolerance.intermediate(case, wide, outputs)
+        besides = _tolerances("intermediate", given, outputs)
         # The limit is accumulation(terms) times the magnitude, or more.
         sizes |= {
             name: sizes[name] + error / accumulation(terms) for name, error in besides.items()
@@ -153,6 +156,51 @@ def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Exp
         rounded_once=spec.tolerance.rounded_once,
         inherits=frozenset(besides),
     )
+
+
+def _unchanging(reference: Reference, inputs: Inputs) -> Mapping[str, Tensor]:
+    """Call a reference, which must not write to its inputs: some are the judge's only copy."""
+    tensors = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
+    before = {name: value._version for name, value in tensors.items()}
+    outputs = reference(inputs)
+    changed = [name for name, value in tensors.items() if value._version != before[name]]
+    if changed:
+        raise BrokenExercise(
+            f"The exercise is broken: the reference writes to its input {changed[0]}.",
+            "Compute in new tensors, or in a clone of the input.",
+        )
+    return outputs
+
+
+def _tolerances(
+    what: str, given: Mapping[str, Tensor], outputs: Mapping[str, Tensor]
+) -> Mapping[str, Tensor]:
+    """Return tolerances that can be compared with: no error exceeds NaN, and none infinity."""
+    for name, values in given.items():
+        if name not in outputs:
+            raise BrokenExercise(
+                f"The exercise is broken: its {what} names {name}, which the kernel does not fill.",
+                f"Return a tensor for some of {', '.join(sorted(outputs))}.",
+            )
+        unfit = outputs[name].isfinite() & ~(values.isfinite() & (values >= 0))
+        if bool(unfit.any()):
+            first = values.expand_as(unfit).flatten()[int(unfit.flatten().byte().argmax())].item()
+            raise BrokenExercise(
+                f"The exercise is broken: its {what} of {name} is {first} where the output is "
+                "finite.",
+                "Return finite numbers from 0 up, such as sums of absolute values.",
+            )
+    return given
+
+
+def _terms(spec: Spec, case: Case) -> int:
+    terms = spec.tolerance.terms(case)
+    if type(terms) is not int or terms < 1:
+        raise BrokenExercise(
+            f"The exercise is broken: `terms` of its tolerance returns {terms!r}.",
+            "Return how many terms the sum for one output has: a whole number from 1 up.",
+        )
+    return terms
 
 
 def output_dtype(argument: Argument, inputs: Inputs) -> torch.dtype:
@@ -203,6 +251,12 @@ def mismatches(
 ) -> Iterator[tuple[str, Mismatch | None]]:
     met = nearest(expected, got)
     for name, answer in met.outputs.items():
+        if answer.shape != got[name].shape:
+            raise BrokenExercise(
+                f"The exercise is broken: {name} of the reference has the shape "
+                f"{tuple(answer.shape)}, and the kernel's {tuple(got[name].shape)}.",
+                "Return each output in the shape of the argument that it is compared with.",
+            )
         found = compare(
             name,
             got[name],

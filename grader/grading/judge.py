@@ -311,8 +311,11 @@ def _draw(grading: Grading, case: Case, send: Send) -> None:
     try:
         with contextlib.closing(grading):
             send(TraceAnswer(trace=tracing.trace_of(grading, case)))
-    except GraderError as error:
-        print(f"There is no picture of this case: {error.message}", file=sys.stderr)
+    except Exception as error:  # the verdict has been sent, and stays
+        why = (
+            error.message if isinstance(error, GraderError) else f"{type(error).__name__}: {error}"
+        )
+        print(f"There is no picture of this case: {why}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,51 @@
-"""The failure of a law that an exercise's test states, from the test's AssertionError."""
+"""What an exception in an exercise's test says of the law that the test states."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from grader.correctness import OtherBits
+from hypothesis.errors import Flaky
+
+from grader.correctness import OtherBits, properties
 from grader.model import Failure, printable
+from grader.sandbox import KernelFailure
 
 # A call whose effect depends on the order in which programs or threads come.
 ATOMIC = re.compile(r"^[^#]*\batomic\w*[.(]")
+
+
+def cause_of(error: BaseException, test: Path) -> BaseException:
+    """Return the exception that decides whose fault it is that a test failed.
+
+    Hypothesis calls a test again, and reports what is not raised again as Flaky: as if the kernel
+    had changed its output, although the machine or the exercise failed once.
+    """
+    if not isinstance(error, Flaky):
+        return error
+    once = (one for one in _parts(error) if not isinstance(one, KernelFailure))
+    return next((one for one in once if not is_broken(one, test)), error)
+
+
+def _parts(error: BaseException) -> Iterator[BaseException]:
+    parts: Sequence[BaseException] = getattr(error, "exceptions", ())
+    for part in parts:
+        yield from _parts(part) if hasattr(part, "exceptions") else [part]
+
+
+def is_broken(error: BaseException, test: Path) -> bool:
+    """Report whether an exception says that a law is broken: one of a comparison.
+
+    That is an assertion of the test's folder, of `grader.testing`, or of a library's `testing`. An
+    assertion anywhere else, such as of the spec, is not about the kernel.
+    """
+    if not isinstance(error, AssertionError):
+        return False
+    place = Path(traceback.extract_tb(error.__traceback__)[-1].filename).resolve()
+    beside_the_test = place.parent == test.parent.resolve() and place.name != "spec.py"
+    return beside_the_test or place == Path(properties.__file__) or "testing" in place.parts
 
 
 def broken(law: str, error: AssertionError, source: Sequence[str]) -> Failure:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from grader.sandbox import ForkServers, RemoteKernel
 
 GRADINGS = pytest.StashKey["Gradings"]()
+NOT_RUN = pytest.StashKey[bool]()  # of a test: the check leaves it out, or a step before failed
 
 
 class Gradings:
@@ -243,11 +244,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     grading = _known_grading(item)
     _gradings(item.config).begin(grading)
     judged_by = next(step for step in grading.order if step.runs_tests)
-    if judged_by.name in grading.options.leave_out:
-        pytest.skip("left out of this check")
     needed = unmet_need(grading, judged_by)
-    if needed is not None:
-        pytest.skip(f"needs {needed}")
+    item.stash[NOT_RUN] = judged_by.name in grading.options.leave_out or needed is not None
+    if item.stash[NOT_RUN]:
+        pytest.skip("left out of this check" if needed is None else f"needs {needed}")
     grading.on_step(judged_by)
 
 
@@ -258,7 +258,9 @@ def pytest_runtest_makereport(
     report = yield
     if isinstance(item, StepItem) or not is_exercise(item.path.parent):
         return report
-    if call.when == "call" or (call.when == "setup" and report.failed):
+    # A test that its author skips would count as a law that holds.
+    skipped = report.skipped and not item.stash.get(NOT_RUN, False)
+    if call.when == "call" or (call.when == "setup" and (report.failed or skipped)):
         from grader.grading.session import TestRun
 
         grading = _known_grading(item)
@@ -275,15 +277,16 @@ def _judged(
     from hypothesis.errors import Flaky
 
     from grader.grading import laws
-    from grader.grading.recording import outcome_of
+    from grader.grading.recording import failure_of, outcome_of
     from grader.grading.trials import with_case, with_last_run
     from grader.machine import gpu_is_lost, lost_gpu
     from grader.model import Failure
-    from grader.sandbox import KernelFailure, NotSimulated
+    from grader.sandbox import KernelFailure
 
     if error is None:
         return Outcome.PASS, None
-    law = (getattr(item, "obj", None).__doc__ or item.name).strip().splitlines()[0]
+    error = laws.cause_of(error, item.path)
+    law = ((getattr(item, "obj", None).__doc__ or "").strip() or item.name).splitlines()[0]
     if isinstance(error, KernelFailure):
         failure, outcome = error.failure, outcome_of(error.failure)
     elif isinstance(error, Flaky):
@@ -295,9 +298,10 @@ def _judged(
         outcome = Outcome.FAIL
     elif gpu_is_lost(error):
         return Outcome.CANNOT_GRADE, lost_gpu(error)
-    elif isinstance(error, NotSimulated):
-        return Outcome.CANNOT_GRADE, error.as_failure()
-    elif isinstance(error, AssertionError):
+    elif isinstance(error, GraderError):
+        return failure_of(error)
+    elif laws.is_broken(error, item.path):
+        assert isinstance(error, AssertionError)
         failure = with_last_run(laws.broken(law, error, grading.source), grading)
         outcome = Outcome.FAIL
     else:

@@ -70,16 +70,21 @@ def outcome_of(failure: Failure) -> Outcome:
     return Outcome.NOT_STARTED if failure.kind == "not_started" else Outcome.FAIL
 
 
+def failure_of(error: GraderError) -> tuple[Outcome, Failure]:
+    """Return the outcome of a step that an error of ours ended, and its failure."""
+    outcome = Outcome.CANNOT_GRADE if isinstance(error, CannotGrade) else Outcome.ERROR
+    if isinstance(error, NotSimulated):
+        return outcome, error.as_failure()
+    return outcome, Failure(kind=outcome.value, message=error.message, hint=error.next_step or None)
+
+
 def _finding(grading: Grading, step: Step) -> Finding:
     try:
-        return step.run(grading)
+        found = step.run(grading)
     except KernelFailure as error:
         return Finding("", error.failure, outcome_of(error.failure))
     except GraderError as error:
-        outcome = Outcome.CANNOT_GRADE if isinstance(error, CannotGrade) else Outcome.ERROR
-        failure = Failure(kind=outcome.value, message=error.message, hint=error.next_step or None)
-        if isinstance(error, NotSimulated):
-            failure = error.as_failure()
+        outcome, failure = failure_of(error)
         return Finding(error.message.splitlines()[0], failure, outcome)
     except Exception as error:
         if gpu_is_lost(error):
@@ -88,6 +93,14 @@ def _finding(grading: Grading, step: Step) -> Finding:
         grading.tracebacks.append("".join(traceback.format_exception(error)))
         failure = _fault(grading, step, error)
         return Finding(failure.message, failure, Outcome.ERROR)
+    if not isinstance(found, Finding):
+        failure = Failure(
+            kind="error",
+            message=f"the step {step.name} is broken: it returns {found!r}, not a Finding",
+            hint="Report it to its author; your kernel is not at fault.",
+        )
+        return Finding(failure.message, failure, Outcome.ERROR)
+    return found
 
 
 def _fault(grading: Grading, step: Step, error: Exception) -> Failure:

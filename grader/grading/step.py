@@ -43,6 +43,10 @@ class Finding:
     compiled: tuple[Compiled, ...] = ()
     earlier_s: float = 0.0
 
+    def __post_init__(self) -> None:
+        if self.failure is not None and self.outcome is Outcome.PASS:
+            raise ValueError("a finding with a failure needs an outcome that is not a pass")
+
 
 def always(spec: BaseSpec) -> bool:
     return True

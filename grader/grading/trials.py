@@ -21,6 +21,7 @@ from grader.correctness import (
     small_inputs,
 )
 from grader.grading.session import Grading
+from grader.machine import gpu_is_lost, is_out_of_memory
 from grader.model import BrokenExercise, CannotGrade, Case, Failure, GraderError, Inputs, Numbers
 from grader.sandbox import KernelFailure
 
@@ -98,7 +99,10 @@ def with_last_run(failure: Failure, grading: Grading) -> Failure:
 
 
 def trusted(work: Callable[[], T], what: str, case: Case) -> T:
-    """Run a function of the spec; whatever it raises is the exercise's fault."""
+    """Run a function of the spec; whatever it raises is the exercise's fault.
+
+    But for a machine without enough memory, or a GPU that is lost.
+    """
     try:
         return work()
     except GraderError:
@@ -109,6 +113,13 @@ def trusted(work: Callable[[], T], what: str, case: Case) -> T:
             "`nvidia-smi` lists it. Or grade without the GPU: --device cpu.",
         ) from None
     except Exception as error:
+        if gpu_is_lost(error):
+            raise
+        if is_out_of_memory(error):
+            raise CannotGrade(
+                f"This machine has too little free memory for {what}: {error}.",
+                "`top` lists which programs hold it. Check again without them.",
+            ) from None
         raise BrokenExercise(
             f"The exercise is broken: {what} fails for {case}: {type(error).__name__}: {error}",
             "Tell whoever wrote the exercise; your kernel is not at fault.",

@@ -81,6 +81,11 @@ def gpu_is_lost(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and "CUDA" in str(error)
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Recognize that this process got no memory. On the CPU only torch's text tells."""
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+
+
 def lost_gpu(error: BaseException) -> Failure:
     from grader.model import Failure  # imports pydantic, which takes a worker's start 0.1 s
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +21,12 @@ class Limits:
     load_s: float = 60.0
     call_s: float = 30.0
     check_s: float = 300.0
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            seconds = getattr(self, one.name)
+            if not (isinstance(seconds, int | float) and 0 < seconds < math.inf):
+                raise ValueError(f"{one.name} of the limits is {seconds!r}, not seconds above 0")
 
 
 def require_tuples(record: DataclassInstance) -> None:

@@ -56,7 +56,7 @@ class ReferenceKernel:
     def prepare(self) -> None:
         with _not_blaming_the_kernel():
             self._link.prepare(self._timed.calls)
-        self._link.stop()
+            self._link.stop()
         self._ready_since = time.monotonic()
 
     def rest(self) -> None:

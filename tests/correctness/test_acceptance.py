@@ -28,6 +28,7 @@ from grader.course import catalog
 from grader.grading.plan import with_step
 from grader.model.arguments import Inputs, reads, writes
 from grader.model.cases import Case
+from grader.model.errors import BrokenExercise
 from grader.model.exercise import Spec, Tolerance
 
 # The tests keep all cores busy as it is, and threads that wait for each other make them slower.
@@ -769,3 +770,57 @@ def test_no_quick_look_passes_an_element_that_is_not_finite_or_was_not_written(w
     assert missing is not None
     assert missing.kind == "never_written"
     assert found is not None
+
+
+# -- an exercise that nothing can be compared with
+
+
+def _tolerance(**parts: object) -> Spec:
+    return replace(ADD, tolerance=replace(ADD.tolerance, **parts))
+
+
+def _of_out(value: float) -> Callable[..., Outputs]:
+    return lambda *given: {"out": torch.full_like(given[-1]["out"], value)}
+
+
+def _writes_to_its_input(inputs: Inputs) -> Outputs:
+    return {"out": inputs["x"].add_(inputs["y"])}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        _tolerance(magnitude=_of_out(math.nan)),
+        _tolerance(magnitude=_of_out(math.inf)),
+        _tolerance(magnitude=_of_out(-1.0)),
+        _tolerance(magnitude=lambda inputs, outputs: {"output": outputs["out"].abs()}),
+        _tolerance(intermediate=_of_out(math.nan)),
+        _tolerance(terms=lambda case: 0),
+        _tolerance(terms=lambda case: math.nan),
+        replace(ADD, reference=_writes_to_its_input),
+        replace(ADD, reference=lambda inputs: {"out": (inputs["x"] + inputs["y"])[None]}),
+    ],
+    ids=[
+        *("no number", "infinite", "negative", "of another name", "on the way", "no terms"),
+        *("terms that are no number", "changes its input", "another shape"),
+    ],
+)
+def test_what_makes_a_comparison_worthless_breaks_the_exercise(
+    spec: Spec, snapshot: SnapshotAssertion
+):
+    """No error is larger than NaN, so a kernel that wrote 12345 everywhere was right."""
+    case = Case((3,), "float32")
+    inputs = spec.inputs(case, CaseDraw(case))
+    got = {"out": torch.full((3,), 12345.0)}
+    with pytest.raises(BrokenExercise) as caught:
+        first_mismatch(expect(spec, case, inputs), got, {})
+    assert text_of(caught.value) == snapshot
+
+
+def test_where_the_output_is_infinite_its_magnitude_may_be():
+    spec = replace(
+        _tolerance(magnitude=lambda inputs, outputs: {"out": outputs["out"].abs()}),
+        reference=lambda inputs: {"out": inputs["x"] / 0.0},
+    )
+    case = Case((3,), "float32", draw="constant")
+    assert expect(spec, case, {"x": torch.ones(3), "y": torch.ones(3)}).outputs["out"].isinf().all()

@@ -1,11 +1,22 @@
-"""The failure of a broken law: its sentence, and the hint where bits differ."""
+"""The failure of a broken law, its sentence and its hint; and which exceptions break none."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
+import torch
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import Flaky
 
 from grader.correctness import OtherBits
 from grader.grading import laws
+from grader.model import CannotGrade, Failure
+from grader.sandbox import KernelFailure
+from grader.testing import assert_within
 
 
 def test_a_law_and_its_detail_are_two_sentences():
@@ -38,3 +49,82 @@ def test_other_bits_without_an_atomic_operation_name_no_line():
     failure = laws.broken("The same bits.", OtherBits("loss"), ["nonatomic = 1"])
     assert failure.cause == "not_repeatable"
     assert "See line" not in failure.hint
+
+
+# -- whose fault it is
+
+ASSERTS = "def check(x):\n    assert x == 1\n"
+
+
+def raised(work: Callable[[], object]) -> BaseException:
+    with pytest.raises(BaseException) as caught:  # noqa: PT011  which one is what is tested
+        work()
+    return caught.value
+
+
+def check_in(file: Path) -> Callable[[], object]:
+    """Return a call of a function in such a file, which asserts what does not hold."""
+    file.write_text(ASSERTS)
+    names: dict[str, Callable[[int], object]] = {}
+    exec(compile(ASSERTS, str(file), "exec"), names)
+    return lambda: names["check"](2)
+
+
+@pytest.mark.parametrize(
+    ("name", "broken"), [("test_kernel.py", True), ("helpers.py", True), ("spec.py", False)]
+)
+def test_an_assertion_of_the_spec_says_nothing_of_the_kernel(
+    tmp_path: Path, name: str, broken: bool
+):
+    error = raised(check_in(tmp_path / name))
+    assert laws.is_broken(error, tmp_path / "test_kernel.py") is broken
+
+
+@pytest.mark.parametrize(
+    ("work", "broken"),
+    [
+        (lambda: assert_within(torch.zeros(2), 1.0, 0.0, "sums"), True),
+        (lambda: torch.testing.assert_close(torch.zeros(2), torch.ones(2)), True),
+        (lambda: torch.cuda.init(), False),  # "Torch not compiled with CUDA enabled"
+        (lambda: [].pop(), False),
+    ],
+    ids=["ours", "torch's", "no comparison", "no assertion"],
+)
+def test_only_what_compares_breaks_a_law(work: Callable[[], object], broken: bool, tmp_path: Path):
+    if torch.version.cuda is not None and work.__code__.co_names[-1] == "init":
+        pytest.skip("this torch has CUDA")
+    assert laws.is_broken(raised(work), tmp_path / "test_kernel.py") is broken
+
+
+@pytest.mark.parametrize(
+    "error",
+    [CannotGrade("A process was killed.", ""), OSError(28, "No space left"), MemoryError()],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_the_machine_does_once_is_no_change_of_the_kernel(error: Exception, tmp_path: Path):
+    found = laws.cause_of(once(error), tmp_path / "test_kernel.py")
+    assert found is error
+
+
+def test_a_kernel_that_changes_from_call_to_call_is_flaky(tmp_path: Path):
+    broken = raised(check_in(tmp_path / "test_kernel.py"))
+    failed = KernelFailure(Failure(kind="exception", message="it fails"))
+    for error in (broken, failed):
+        found = laws.cause_of(once(error), tmp_path / "test_kernel.py")
+        assert isinstance(found, Flaky)
+
+
+def once(error: BaseException) -> BaseException:
+    """Return what Hypothesis makes of an exception that only the third call raises."""
+    calls = SimpleNamespace(count=0)
+
+    @settings(database=None, max_examples=12, phases=[Phase.generate, Phase.shrink])
+    @given(number=st.integers())
+    def law(number: int) -> None:
+        calls.count += 1
+        if calls.count == 3:
+            raise error
+
+    found = raised(law)
+    assert isinstance(found, Flaky)
+    return found

@@ -213,6 +213,34 @@ def test_other_tests_are_left_alone(fake_course: Path, tmp_path: Path):
     assert "2 passed" in said
 
 
+SKIPPED_AND_BLANK = '''
+
+import pytest
+
+
+@pytest.mark.skip(reason="too slow")
+def test_a_law_that_is_left_out(kernel): ...
+
+
+def test_a_law_without_words(kernel):
+    """ """
+    assert kernel is None
+'''
+
+
+def test_a_law_that_its_author_skips_does_not_hold(fake_course: Path, tmp_path: Path):
+    """It counted as one that holds. A blank docstring left the check without a result."""
+    folder = shutil.copytree(fake_course / "exercises" / "01_right", tmp_path / "01_right")
+    (folder / "test_kernel.py").write_text(TESTS + SKIPPED_AND_BLANK)
+    shutil.copy(fake_course / "pytest.ini", tmp_path)
+    code, said = run_pytest("01_right", cwd=tmp_path)
+    became = outcomes(said)
+    assert code == 1, said
+    assert became["01_right::properties"] == "FAILED"
+    failed = "2 of 4 properties fail: a law that is left out, a law without words"
+    assert failed in said
+
+
 def test_several_entries_of_a_file_come_one_after_the_other():
     course = ROOT / "tests" / "courses" / "entries"
     words = (course / "exercises/01_scale", "--kernel", course / "solutions/01_scale/kernel.py")

@@ -33,6 +33,7 @@ from grader.grading.workers import Bench
 from grader.model.arguments import Inputs
 from grader.model.cases import Case, Draw
 from grader.model.device_report import Origin
+from grader.model.errors import BrokenExercise, CannotGrade
 from grader.model.exercise import Spec
 from grader.model.messages import TensorRef
 from grader.model.outcomes import Outcome, Status
@@ -40,7 +41,7 @@ from grader.model.results import Failure
 from grader.model.specialisations import Specialisation
 from grader.model.verdict import exit_code
 from grader.sandbox.arena import HostArena, view
-from grader.sandbox.executor import Call, KernelFailure
+from grader.sandbox.executor import Call, KernelFailure, NotSimulated
 from grader.sandbox.fork_servers import ForkServers
 from grader.sandbox.remote_kernel import RemoteKernel
 
@@ -427,6 +428,49 @@ def test_a_failure_that_is_seen_once_is_not_lost_among_drawn_cases(grade):
 
     found = correctness(grade(once))
     assert found.outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (CannotGrade("A process was killed.", ""), Outcome.CANNOT_GRADE),
+        (NotSimulated("a call of its own"), Outcome.CANNOT_GRADE),
+        (BrokenExercise("The reference failed.", ""), Outcome.ERROR),
+        (MemoryError(), Outcome.ERROR),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,
+)
+def test_what_is_raised_once_among_drawn_cases_is_no_pass(
+    grade, error: Exception, outcome: Outcome
+):
+    """Hypothesis called again, took it for chance, and no case had failed: a wrong kernel that
+    raised an exception of that name once had all points."""
+    drawn: list[int] = []
+
+    def kernel(values: Values) -> None:
+        softmax(values)
+        if tuple(values["x"].shape) in edges:
+            return
+        drawn.append(1)
+        if len(drawn) == 12:
+            raise error
+
+    edges = {case.shape for case in short(SOFTMAX.spec).edges}
+    grading = grade(kernel)
+    run(grading, STEPS["load"])
+    assert run(grading, STEPS["correctness"]).outcome is outcome
+
+
+def test_what_is_raised_after_a_failure_does_not_take_it_back(grade):
+    calls: list[int] = []
+
+    def kernel(values: Values) -> None:
+        calls.append(1)
+        if len(calls) > 12:
+            raise CannotGrade("A process was killed.", "")
+        (halved if len(calls) == 12 else softmax)(values)
+
+    assert correctness(grade(kernel)).outcome is Outcome.FAIL
 
 
 # -- one case

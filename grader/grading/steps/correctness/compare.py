@@ -27,7 +27,7 @@ from grader.grading.step import Finding
 from grader.grading.steps.correctness.causes import with_cause
 from grader.grading.steps.correctness.explained import explained, search_settings
 from grader.grading.trials import trusted, try_case, with_case
-from grader.model import CannotGrade, Case, Failure, Inputs, Outcome, Spec, counted
+from grader.model import Case, Failure, Inputs, Outcome, Spec, counted
 from grader.sandbox import KernelFailure
 
 DRAWN_SIMULATED, DRAWN_ON_GPU = 20, 60  # cases beyond the spec's edges
@@ -152,11 +152,15 @@ def _finding(grading: Grading, summary: str, case: Case | None, failure: Failure
 
 
 def _search(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
-    """Have Hypothesis find a failing case, as small as it can; (None, None) if no case fails."""
+    """Have Hypothesis find a failing case, as small as it can; (None, None) if no case fails.
+
+    Raises what a trial raised, unless a case had failed before: such a failure stays one.
+    """
     strategy = cases(grading.spec, on_gpu=grading.options.device == "cuda")
     phases = (Phase.generate, Phase.shrink) if grading.options.shrink else (Phase.generate,)
     seen: dict[Case, Failure] = {}
     settled = False  # by a failure that is not worth shrinking: Hypothesis would try it 15 times
+    raised: list[Exception] = []
 
     def fails(case: Case) -> bool:
         nonlocal settled
@@ -164,10 +168,11 @@ def _search(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
             return case in seen
         try:
             failure = try_case(grading, case)
-        except CannotGrade:
-            if not seen:
-                raise
-            return False  # what has failed already stays a failure
+        except Exception as error:
+            # Not for Hypothesis, which calls again, and takes what is not raised again for chance.
+            settled = True
+            raised.append(error)
+            return False
         if failure is not None:
             seen[case] = failure
             settled = failure.kind in NOT_WORTH_SHRINKING
@@ -181,8 +186,11 @@ def _search(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
             random=random.Random(grading.options.seed),
         )
     except (hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky):
-        # Seen to fail, but not again: a race, or memory read before it is written.
-        return next(iter(seen.items()), (None, None))
+        if seen:  # but not to fail again: a race, or memory read before it is written
+            return next(iter(seen.items()))
+        if raised:
+            raise raised[0] from None
+        return None, None
     failure = seen[smallest]
     if grading.options.shrink and failure.kind not in NOT_WORTH_SHRINKING:
         return explained(grading, smallest, failure, smaller=False)
