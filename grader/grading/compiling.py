@@ -22,7 +22,7 @@ from grader.correctness import expect, first_mismatch, numbers_of
 from grader.grading.session import Grading
 from grader.grading.trials import failure_from, trusted, with_case
 from grader.grading.workers import Bench
-from grader.model import Case, Failure, GraderError, Specialisation, texts
+from grader.model import CannotGrade, Case, Failure, GraderError, Specialisation, texts
 from grader.sandbox import KernelFailure, NotSimulated, commands
 
 REQUIRED_S = 120.0  # for one compilation, of a GPU for which the kernel must compile
@@ -95,11 +95,16 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Killed:
+    """The system killed the compiler."""
+
+
+@dataclass(frozen=True)
 class Untried:
     """Not compiled, because others took too long or the compiler's process ended."""
 
 
-Built = Code | Refusal | TooLong | Missing | Fault | Untried
+Built = Code | Refusal | TooLong | Missing | Fault | Killed | Untried
 
 # By the content of a job. A judge grades many files, and one file twice.
 _built: dict[str, Code | Refusal] = {}
@@ -177,7 +182,8 @@ def _case(grading: Grading, dtype: str) -> Case:
 def build(backend: str, jobs: Sequence[Job], waiting: CompilerProcess | None = None) -> list[Built]:
     """Compile all jobs, the required ones first, in a process that waits for them or in a new one.
 
-    Raises GraderError when the compiler's process fails, or one of its required jobs.
+    Raises GraderError when the compiler's process fails, or one of its required jobs; CannotGrade
+    when the system killed it.
     """
     keys = [_key(backend, job) for job in jobs]
     new = {key: job for key, job in zip(keys, jobs, strict=True) if key not in _built}
@@ -192,6 +198,11 @@ def build(backend: str, jobs: Sequence[Job], waiting: CompilerProcess | None = N
     for job, result in zip(jobs, results, strict=True):
         if job.required and isinstance(result, Fault):
             raise GraderError(f"The compiler's process failed: {result.text}")
+        if job.required and isinstance(result, Killed):
+            raise CannotGrade(
+                "The system killed the compiler, as it does when memory runs out.",
+                "Check again without other programs that need much of it.",
+            )
     return results
 
 
@@ -268,6 +279,8 @@ def _result(value: Mapping[str, Any]) -> Built:
     """Read one line. Raises ValueError, KeyError or TypeError if it is malformed."""
     if "missing" in value:
         return Missing(_sentence(value["missing"]))
+    if "killed" in value:
+        return Killed()
     if "fault" in value:
         return Fault(_sentence(value["fault"]))
     if "timed_out" in value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -15,12 +17,14 @@ from grader.grading import needs
 from grader.grading.session import Grading
 from grader.grading.step import Finding, Step
 from grader.grading.text_causes import with_cause_of_text
-from grader.machine import gpu_is_lost, lost_gpu
+from grader.machine import gpu_is_lost, is_full_disk, lost_gpu
 from grader.model import CannotGrade, Failure, GraderError, Outcome
 from grader.model import Step as StepResult
 from grader.sandbox import KernelFailure, NotSimulated, cancellation
 
 GRADER = Path(__file__).parents[1]
+FULL = "No space left on device"  # of an OSError with ENOSPC
+LEAST_FREE = 1 << 20  # bytes, with which a worker can write what it needs
 
 
 def run(grading: Grading, step: Step) -> StepResult:
@@ -82,17 +86,23 @@ def _finding(grading: Grading, step: Step) -> Finding:
     try:
         found = step.run(grading)
     except KernelFailure as error:
-        return Finding("", error.failure, outcome_of(error.failure))
+        found = Finding("", error.failure, outcome_of(error.failure))
     except GraderError as error:
         outcome, failure = failure_of(error)
         return Finding(error.message.splitlines()[0], failure, outcome)
     except Exception as error:
+        if is_full_disk(error):
+            return _full_disk()
         if gpu_is_lost(error):
             lost = lost_gpu(error)
             return Finding(lost.message.partition(":")[0], lost, Outcome.CANNOT_GRADE)
         grading.tracebacks.append("".join(traceback.format_exception(error)))
         failure = _fault(grading, step, error)
         return Finding(failure.message, failure, Outcome.ERROR)
+    if isinstance(found, Finding) and found.failure and FULL in found.failure.message:
+        # Said by the kernel's process, so only as far as it is true.
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        return _full_disk() if free < LEAST_FREE else found
     if not isinstance(found, Finding):
         failure = Failure(
             kind="error",
@@ -101,6 +111,15 @@ def _finding(grading: Grading, step: Step) -> Finding:
         )
         return Finding(failure.message, failure, Outcome.ERROR)
     return found
+
+
+def _full_disk() -> Finding:
+    failure = Failure(
+        kind="cannot_grade",
+        message=f"the disk of {tempfile.gettempdir()} is full",
+        hint="Free some space on it, or name another folder in TMPDIR. The steps before count.",
+    )
+    return Finding("the disk is full", failure, Outcome.CANNOT_GRADE)
 
 
 def _fault(grading: Grading, step: Step, error: Exception) -> Failure:

@@ -21,7 +21,7 @@ from grader.correctness import (
     small_inputs,
 )
 from grader.grading.session import Grading
-from grader.machine import gpu_is_lost, is_out_of_memory
+from grader.machine import gpu_is_lost, is_full_disk, is_out_of_memory
 from grader.model import BrokenExercise, CannotGrade, Case, Failure, GraderError, Inputs, Numbers
 from grader.sandbox import KernelFailure
 
@@ -113,7 +113,7 @@ def trusted(work: Callable[[], T], what: str, case: Case) -> T:
             "`nvidia-smi` lists it. Or grade without the GPU: --device cpu.",
         ) from None
     except Exception as error:
-        if gpu_is_lost(error):
+        if gpu_is_lost(error) or is_full_disk(error):
             raise
         if is_out_of_memory(error):
             raise CannotGrade(

@@ -7,6 +7,7 @@ from .cores import one_core as one_core
 from .devices import choose_device as choose_device
 from .devices import gpu_is_lost as gpu_is_lost
 from .devices import has_driver as has_driver
+from .devices import is_full_disk as is_full_disk
 from .devices import is_out_of_memory as is_out_of_memory
 from .devices import lost_gpu as lost_gpu
 from .folders import empty_folder as empty_folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import sys
 from pathlib import Path
@@ -84,6 +85,10 @@ def gpu_is_lost(error: BaseException) -> bool:
 def is_out_of_memory(error: BaseException) -> bool:
     """Recognize that this process got no memory. On the CPU only torch's text tells."""
     return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+
+
+def is_full_disk(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def lost_gpu(error: BaseException) -> Failure:

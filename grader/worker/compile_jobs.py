@@ -11,6 +11,7 @@ After `all_s` seconds no further job begins. A line of JSON is appended to built
     {"timed_out"}        seconds; the jobs behind it are not tried
     {"missing"}          a tool that is not installed
     {"fault"}            the job failed for another reason than the compiler's refusal
+    {"killed"}           the system killed the job, or a tool that it started
 
 Loads and stores are counted with `sass`, for nvdisasm may take longer than the compiler. The texts
 come from strangers: all of this happens behind a worker's walls, and each job has a process of its
@@ -41,6 +42,7 @@ from grader.worker.abandoned import remove_if_abandoned
 from grader.worker.worker_home import UNUSED_USERS, Place
 
 LONGEST_ERROR = 300  # characters
+ENDS_S = 1.0  # after its last word, for a job to end by itself
 LIMITS = {
     resource.RLIMIT_DATA: 8 << 30,  # bytes
     resource.RLIMIT_FSIZE: 256 << 20,  # bytes
@@ -65,15 +67,19 @@ class Refused(Exception):
         return {"error": str(self)[:LONGEST_ERROR], "line": self.line}
 
 
+class Killed(Exception):
+    """The system killed a tool that the job had started, as for want of memory."""
+
+
 @dataclass(frozen=True)
 class Compiler:
     """A backend's compiler.
 
     `load` imports once what all jobs need, and `missing` returns the name of a tool that is not
     installed, or None. `build(path, job)` returns the figures of the kernel in the file; it may
-    raise Refused, and other errors, which `diagnosed(log, error, text)` explains, but those that no
-    compiler raises (FAULTS). After a crash `crashed(log)` does. In the file `log` is what the
-    compiler printed to stderr.
+    raise Refused, Killed, and other errors, which `diagnosed(log, error, text)` explains, but those
+    that no compiler raises (FAULTS). After a crash `crashed(log)` does. In the file `log` is what
+    the compiler printed to stderr.
     """
 
     load: Callable[[], None]
@@ -170,16 +176,34 @@ def _begin(compiler: Compiler, folder: Path, number: int, job: Mapping[str, Any]
 
 
 def _answered(compiler: Compiler, job: _Running, answer: bytes | None) -> dict[str, Any]:
-    _end(job)
+    status = None if answer is None else _own_status(job)
+    _end(job, ended=status is not None)
     if answer is None:
         return {"timed_out": job.limit_s}
-    return json.loads(answer) if answer else compiler.crashed(job.log).dump()
+    if answer:
+        built: dict[str, Any] = json.loads(answer)
+        return built
+    by_the_system = status is not None and os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+    return {"killed": True} if by_the_system else compiler.crashed(job.log).dump()
 
 
-def _end(job: _Running) -> None:
+def _own_status(job: _Running) -> int | None:
+    """Return the status with which a job ended by itself, or None for one that goes on."""
+    until = time.monotonic() + ENDS_S
+    while time.monotonic() < until:
+        child, status = os.waitpid(job.child, os.WNOHANG)
+        if child:
+            return status
+        time.sleep(0.001)
+    return None
+
+
+def _end(job: _Running, *, ended: bool = False) -> None:
+    """End a job with all that it started; `ended` says that it was waited for."""
     with suppress(ProcessLookupError):
         os.killpg(job.child, signal.SIGKILL)
-    os.waitpid(job.child, 0)
+    if not ended:
+        os.waitpid(job.child, 0)
     os.close(job.pipe)
 
 
@@ -209,6 +233,8 @@ def _answer(compiler: Compiler, path: Path, job: Mapping[str, Any], log: Path) -
         return compiler.build(path, job)
     except Refused as error:
         return error.dump()
+    except Killed:
+        return {"killed": True}
     except FAULTS as error:
         return {"fault": f"{type(error).__name__}: {error}"[:LONGEST_ERROR]}
     except Exception as error:

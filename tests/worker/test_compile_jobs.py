@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from grader.worker.compile_jobs import Compiler, Refused, _answer
+from grader.worker.compile_jobs import Compiler, Killed, Refused, _answer
 
 # The first job waits for another to write. Of that one's error nothing says more.
 PROGRAM = """
-import json, sys
+import json, os, signal, sys
 from pathlib import Path
 
 from grader.worker import compile_jobs
@@ -28,6 +28,9 @@ def build(path, job):
         return {"read": path.with_name("pipe").read_text()}
     if path.name == "ends":
         return {}
+    if path.name in ("killed", "crashes"):
+        signals = {"killed": signal.SIGKILL, "crashes": signal.SIGABRT}
+        os.kill(os.getpid(), signals[path.name])
     build.pipe = path.with_name("pipe").open("w")
     raise ValueError
 
@@ -50,6 +53,7 @@ REFUSED = {"error": "in the compiler's words", "line": 3}
     ("raised", "answer"),
     [
         (Refused("we refuse it", 7), {"error": "we refuse it", "line": 7}),
+        (Killed(), {"killed": True}),
         (RuntimeError("PassManager::run failed"), REFUSED),
         (ValueError("num_ctas > 1"), REFUSED),
         (OSError("no room"), {"fault": "OSError: no room"}),
@@ -61,7 +65,7 @@ REFUSED = {"error": "in the compiler's words", "line": 3}
             },
         ),
     ],
-    ids=["ours", "a pass", "an option", "the machine", "another version", "a tool"],
+    ids=["ours", "killed", "a pass", "an option", "the machine", "another version", "a tool"],
 )
 def test_only_a_compilers_errors_are_the_kernels_fault(
     tmp_path: Path, raised: Exception, answer: dict[str, Any]
@@ -101,6 +105,12 @@ CRASHED = {"error": "crashed", "line": None}
 @pytest.mark.slow
 def test_a_job_that_fails_in_an_unknown_way_ends_no_other(tmp_path: Path):
     assert carried_out(tmp_path, "waits", "fails") == [{"read": ""}, CRASHED]
+
+
+@pytest.mark.slow
+def test_only_a_compiler_that_crashes_refuses_a_kernel(tmp_path: Path):
+    """The system killed it for want of memory, and the kernel was said not to run on this GPU."""
+    assert carried_out(tmp_path, "killed", "crashes") == [{"killed": True}, CRASHED]
 
 
 @pytest.mark.slow

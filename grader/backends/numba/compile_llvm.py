@@ -13,6 +13,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.worker import ptxas
-from grader.worker.compile_jobs import Compiler, Refused, carry_out, said, text_of
+from grader.worker.compile_jobs import Compiler, Killed, Refused, carry_out, said, text_of
 from grader.worker.sass import count_instructions
 
 # The newer ptxas of two: NVVM's PTX is of its own version of CUDA.
@@ -229,6 +230,8 @@ def _assembled(command: Sequence[str], ptx: str, path: Path) -> str:
 def _run(command: Sequence[str], ptx: str, path: Path) -> str:
     path.write_text(ptx)
     done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
+    if done.returncode == -signal.SIGKILL:
+        raise Killed
     return done.stderr + done.stdout
 
 

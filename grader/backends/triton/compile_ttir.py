@@ -22,7 +22,7 @@ from grader.backends.triton.device.ttir.lines import grammar
 from grader.backends.triton.device.ttir.parse import parse
 from grader.backends.triton.device.ttir.records import Operation
 from grader.worker import ptxas
-from grader.worker.compile_jobs import Compiler, Refused, carry_out, said, text_of
+from grader.worker.compile_jobs import Compiler, Killed, Refused, carry_out, said, text_of
 from grader.worker.ptxas import KERNEL
 from grader.worker.sass import count_instructions
 
@@ -34,6 +34,7 @@ FLOAT8, LLVM_FLOAT8 = "f8E4M3FN", "f8e4m3nv"
 TOOLS = {"ptxas": "ptxas", "ptxas_blackwell": "ptxas-blackwell", "nvdisasm": "nvdisasm"}
 
 _DIAGNOSTIC = re.compile(r"^(?P<file>.*?):(?P<line>\d+):\d+: (?P<kind>error|note): (?P<text>.+)$")
+_KILLED = re.compile(r"ptxas.* failed with error code -9\b")  # Triton's words, by the signal
 _LLVM = re.compile(r"LLVM ERROR: (?P<text>.+)")
 _CAPABILITY = re.compile(r"compute capability >= (\d+)(\d)")
 
@@ -126,7 +127,7 @@ def _built(path: Path, job: Mapping[str, Any]) -> dict[str, Any]:
 def _machine_code(path: Path, job: Mapping[str, Any]) -> tuple[bytes, dict[str, Any], str]:
     """Return a text's cubin, what Triton notes of it, and the log of ptxas.
 
-    Raises Refused for what ptxas refuses.
+    Raises Refused for what ptxas refuses, and Killed where the system killed it.
     """
     from triton._C.libtriton import ir
     from triton.backends.compiler import GPUTarget, Language
@@ -150,9 +151,11 @@ def _machine_code(path: Path, job: Mapping[str, Any]) -> tuple[bytes, dict[str, 
         with redirect_stdout(printed):
             for stage in stages.values():
                 before, form = form, stage(form, metadata)
-    except Exception:
+    except Exception as error:
         if refused := ptxas.refusal(printed.getvalue(), before):
             raise refused from None
+        if _KILLED.search(str(error)):
+            raise Killed from None
         raise
     return form, metadata, printed.getvalue()
 

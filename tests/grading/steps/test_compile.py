@@ -16,12 +16,12 @@ from specs import with_spec
 from grader.course import catalog
 from grader.course.exercise import Exercise
 from grader.grading import compiling, steps
-from grader.grading.compiling import Code, Fault, Job, Missing, Refusal, TooLong, Untried
+from grader.grading.compiling import Code, Fault, Job, Killed, Missing, Refusal, TooLong, Untried
 from grader.grading.options import Options
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.grading.steps.compile import findings
-from grader.model import Case, GraderError
+from grader.model import CannotGrade, Case, GraderError
 from grader.model.compiled import compiled_words
 from grader.model.outcomes import Outcome
 from grader.model.results import Step
@@ -110,7 +110,6 @@ def test_a_refusal_by_another_gpu_is_only_reported(
         ),
         (replace(CODE, tensor=513), "it needs 513 columns of tensor memory, and this GPU has 512"),
         (TooLong(120.0), "it did not compile within 120 s"),
-        (Untried(), "not tried: other compilations took too long"),
     ],
 )
 def test_what_cannot_start_or_ends_late_fails(
@@ -119,6 +118,22 @@ def test_what_cannot_start_or_ends_late_fails(
     finding = judged(grading, monkeypatch, built)
     assert finding.outcome is Outcome.FAIL
     assert said in finding.failure.message
+
+
+def test_what_was_not_tried_since_the_compiler_ended_is_not_the_kernels_fault(
+    grading: Grading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system had killed the compiler, and the learner read of compilations that took long."""
+    with pytest.raises(CannotGrade):
+        judged(grading, monkeypatch, Untried())
+
+
+def test_a_compiler_that_is_killed_for_another_gpu_is_named(
+    grading: Grading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = judged(grading, monkeypatch, CODE, Killed())
+    assert finding.outcome is Outcome.PASS
+    assert "the system killed the compiler" in finding.compiled[1].error
 
 
 def test_a_fault_for_another_gpu_is_reported_as_the_graders(
@@ -175,6 +190,8 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> list[list[dict[str, object]]]:
                 lines = [{"timed_out": 120.0}]
             if any("broken" in (self.home / str(job["file"])).read_text() for job in jobs):
                 lines = [{"fault": "OSError: tool"}]
+            if any("killed" in (self.home / str(job["file"])).read_text() for job in jobs):
+                lines = [{"killed": True}]
             built = "".join(f"{json.dumps(line)}\n" for line in lines)
             (self.home / "built.jsonl").write_text(built)
             return Done(0, "")
@@ -273,6 +290,15 @@ def test_a_timeout_is_not_remembered(tool: list[list[dict[str, object]]]) -> Non
     assert compiling.build("triton", [late, other]) == [TooLong(120.0), Untried()]
     compiling.build("triton", [late])
     assert len(tool) == 2
+
+
+def test_a_compiler_that_is_killed_for_the_required_gpu_is_the_machines_fault(
+    tool: list[list[dict[str, object]]],
+) -> None:
+    killed = Job("float32", replace(KERNEL, text="killed"), 90, True)
+    assert compiling.build("triton", [replace(killed, required=False)]) == [Killed()]
+    with pytest.raises(CannotGrade, match="The system killed the compiler"):
+        compiling.build("triton", [killed])
 
 
 def test_a_fault_for_the_required_gpu_is_the_graders(

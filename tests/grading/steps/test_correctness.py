@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import math
 import random
@@ -19,7 +20,7 @@ from torch import Tensor
 
 from grader.course import catalog, stubs
 from grader.course.exercise import Exercise
-from grader.grading import steps
+from grader.grading import recording, steps
 from grader.grading.options import Options
 from grader.grading.recording import run
 from grader.grading.result import result_of
@@ -597,6 +598,47 @@ def test_a_gpu_without_memory_for_the_judge_has_not_stopped_answering(
     step = run(grading, replace(STEPS["correctness"], run=takes_much))
     assert step.outcome is Outcome.CANNOT_GRADE
     assert text_of(step.failure) == snapshot
+
+
+NO_SPACE = Failure(
+    kind="exception", message="OSError: [Errno 28] No space left on device: '/tmp/cache'"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "free", "outcome"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 1 << 30, Outcome.CANNOT_GRADE),
+        (OSError(errno.EIO, "Input/output error"), 0, Outcome.ERROR),
+        (KernelFailure(NO_SPACE), 1000, Outcome.CANNOT_GRADE),
+        (KernelFailure(NO_SPACE), 1 << 30, Outcome.FAIL),  # a file may say it without a reason
+    ],
+    ids=["the judge's", "another error", "the worker's", "the worker's alone"],
+)
+def test_a_full_disk_is_not_the_kernels_fault(
+    grade, monkeypatch: pytest.MonkeyPatch, error: Exception, free: int, outcome: Outcome
+):
+    """Triton's cache could not be written, and a right kernel was said to fail."""
+
+    def writes(grading: Grading) -> Finding:
+        raise error
+
+    usage = SimpleNamespace(free=free)
+    monkeypatch.setattr(recording, "shutil", SimpleNamespace(disk_usage=lambda path: usage))
+    grading = grade(softmax)
+    run(grading, STEPS["load"])
+    step = run(grading, replace(STEPS["correctness"], run=writes))
+    assert step.outcome is outcome
+
+
+def test_a_full_disk_reads_like_this(grade, monkeypatch, snapshot: SnapshotAssertion):
+    def writes(grading: Grading) -> Finding:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(recording.tempfile, "gettempdir", lambda: "/tmp")
+    grading = grade(softmax)
+    run(grading, STEPS["load"])
+    assert text_of(run(grading, replace(STEPS["correctness"], run=writes)).failure) == snapshot
 
 
 def test_an_error_of_ours_is_not_put_down_to_the_gpu(grade, snapshot: SnapshotAssertion):

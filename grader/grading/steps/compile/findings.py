@@ -13,13 +13,16 @@ from grader.grading.compiling import (
     CompilerProcess,
     Fault,
     Job,
+    Killed,
     Missing,
     Refusal,
     TooLong,
+    Untried,
 )
 from grader.grading.session import Grading
 from grader.grading.step import Finding
 from grader.model import (
+    CannotGrade,
     Compiled,
     Failure,
     Frame,
@@ -83,6 +86,12 @@ def _judged(grading: Grading) -> Finding:
     failed = _failed(every, rows)
     if failed is None:
         return Finding(_summary(grading, rows), compiled=rows)
+    untried = isinstance(built[rows.index(failed)], Untried)
+    if untried and not any(isinstance(one, TooLong) for one in built):
+        raise CannotGrade(
+            "The compiler's process ended before it had compiled every kernel.",
+            "Check again without other programs that need much memory or time.",
+        )
     return Finding(
         f"not for sm_{failed.target}", _failure(grading, failed), Outcome.FAIL, compiled=rows
     )
@@ -189,6 +198,8 @@ def _why(built: Built) -> str:
         return built.error
     if isinstance(built, Fault):
         return "the compiler's process failed, which is no fault of the kernel"
+    if isinstance(built, Killed):
+        return "the system killed the compiler, which is no fault of the kernel"
     if isinstance(built, TooLong):
         return f"it did not compile within {built.seconds:.0f} s"
     return "not tried: other compilations took too long"
