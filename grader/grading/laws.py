@@ -1,7 +1,8 @@
-"""What an exception in an exercise's test says of the law that the test states."""
+"""The failure of a law that an exercise's test states, and whose fault its exception is."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import traceback
 from collections.abc import Iterator, Sequence
@@ -9,10 +10,11 @@ from pathlib import Path
 
 from hypothesis.errors import Flaky
 
-from grader.correctness import OtherBits, properties
+from grader.correctness import OtherBits
 from grader.model import Failure, printable
 from grader.sandbox import KernelFailure
 
+COMPARISONS = Path(inspect.getfile(OtherBits))  # those of `grader.testing`
 # A call whose effect depends on the order in which programs or threads come.
 ATOMIC = re.compile(r"^[^#]*\batomic\w*[.(]")
 
@@ -45,7 +47,7 @@ def is_broken(error: BaseException, test: Path) -> bool:
         return False
     place = Path(traceback.extract_tb(error.__traceback__)[-1].filename).resolve()
     beside_the_test = place.parent == test.parent.resolve() and place.name != "spec.py"
-    return beside_the_test or place == Path(properties.__file__) or "testing" in place.parts
+    return beside_the_test or place == COMPARISONS or "testing" in place.parts
 
 
 def broken(law: str, error: AssertionError, source: Sequence[str]) -> Failure:
