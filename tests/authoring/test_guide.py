@@ -8,6 +8,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import test_course_files
@@ -17,12 +19,14 @@ from guide import MODEL, NAME, PAGE, STEPS, Break, Write, a_course, followed
 from pages import Command, shape
 
 from grader.authoring import calibrate, lesson, mutants, survivors
+from grader.classroom.release import contents, proof
 from grader.course import catalog, settings, wrong_kernels
 from grader.course.exercise import Exercise
 from grader.speed import statistics
 
 pytestmark = pytest.mark.slow
 
+ROOT = Path(__file__).parents[2]
 MOST_LINES = 700  # a page that is longer than this is not followed in half an hour
 
 # What the tests of this repository hold each exercise of the course to.
@@ -78,6 +82,18 @@ def test_every_place_that_grader_new_marked_was_dealt_with(made: Exercise):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_exercise_is_as_whole_as_the_course_s_own(rule: Callable[..., None], made: Exercise):
     rule(exercise=made)
+
+
+def test_the_course_can_be_released_with_it(made: Exercise):
+    """A line of the page's solution stood in the lesson of 12, and nothing could be released."""
+    exercises = catalog.exercises(made.root)
+    secret = proof.secrets(made.root, exercises)
+    own = tuple(one for one in secret.passages if Path(one.source).parent.name == NAME)
+    assert own
+    lessons = [ROOT / "exercises" / one.name / "README.md" for one in catalog.exercises(ROOT)]
+    files = contents.collect(made.root, exercises, None, ()).files
+    shown = [(path.as_posix(), path.read_bytes()) for path in lessons if path.is_file()]
+    assert proof.leaks([*files.items(), *shown], replace(secret, passages=own)) == []
 
 
 def test_the_lesson_has_the_numbers_that_a_new_one_would_have(made: Exercise):

@@ -25,7 +25,7 @@ def _add() -> Any:
 def add(a: Any, b: Any, out: Any) -> None:
     """`out` = `a` + `b`, all float32 of one length."""
     n = out.numel()
-    device = Device()
-    device.set_current()
+    gpu = Device()
+    gpu.set_current()
     config = LaunchConfig(grid=-(-n // THREADS), block=THREADS)
-    launch(device.default_stream, config, _add(), a.data_ptr(), b.data_ptr(), out.data_ptr(), n)
+    launch(gpu.default_stream, config, _add(), a.data_ptr(), b.data_ptr(), out.data_ptr(), n)
