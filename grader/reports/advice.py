@@ -32,7 +32,9 @@ def next_step(result: Result, following: str | None = None, lesson: str = "") ->
             )
         case Status.FAIL:
             return _after_failure(result)
-        case Status.CANNOT_GRADE if _stopped_simulating(result):
+        case Status.CANNOT_GRADE if _problem_kind(result) == "not_simulated":
+            return "check on a machine with a CUDA GPU"
+        case Status.CANNOT_GRADE if _problem_kind(result) == "too_many_operations":
             return "load blocks of elements and check again, or check on a machine with a CUDA GPU"
         case Status.CANNOT_GRADE:
             return "your kernel is not at fault; fix the problem above, or check on another machine"
@@ -47,10 +49,9 @@ def next_step(result: Result, following: str | None = None, lesson: str = "") ->
             return _after_pass(result, following)
 
 
-def _stopped_simulating(result: Result) -> bool:
+def _problem_kind(result: Result) -> str:
     problem = first_problem(result)
-    failure = problem.failure if problem else None
-    return failure is not None and failure.kind == "too_many_operations"
+    return problem.failure.kind if problem and problem.failure else ""
 
 
 def _after_failure(result: Result) -> str:

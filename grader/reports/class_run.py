@@ -90,10 +90,12 @@ def _counts(run: ClassRun, exercise: str) -> Counter[str]:
 
 
 def _named(run: ClassRun, kept: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield a line for each reason why students have no new grade, with some of their names."""
+    """Yield a line for each note, and each reason for no new grade, with some of the students."""
     by_reason: dict[str, list[str]] = {}
     for row in run.rows:
         who = texts.one_line(row.student, 40)
+        for note in row.notes:
+            by_reason.setdefault(texts.one_line(note, 200), []).append(who)
         if row.standing == "missing":
             by_reason.setdefault("handed in nothing", []).append(who)
         elif row.standing == "unreadable":

@@ -121,6 +121,8 @@ def about_mask(trace: Trace, act: Act) -> str:
     if not masked or operation.kind == "reduce":
         return ""
     who = f"{masked:,} of {lanes:,} lanes are masked off" if act.active else "all lanes are masked"
+    if act.stopped and act.other is None:
+        return who  # the error came before the simulator looked at what they get
     if operation.kind == "load":
         got = f"get {brief_value(act.other)}" if act.other is not None else "get nothing defined"
     else:

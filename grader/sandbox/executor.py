@@ -30,7 +30,7 @@ class NotSimulated(CannotGrade):
     def __init__(
         self,
         what: str,
-        advice: str = "This is no fault of the kernel. A machine with a GPU can grade it.",
+        advice: str = "Nothing here says whether it is right. A machine with a GPU can grade it.",
         frames: tuple[Frame, ...] = (),
     ) -> None:
         super().__init__(f"The kernel cannot be simulated: {what}.", advice)

@@ -232,6 +232,7 @@ IN_ORDER = {
 IDLE = {
     "torch on the host": launched(THREE, "x.add(y, out=out)", 0),
     "brackets alone": launched(THREE, "kernel[(1,)]"),
+    "an empty grid": launched(THREE, "kernel[(triton.cdiv(n, 1024) - 1,)](x, y, out, n)", 0),
 }
 STARTED = {
     "started": launched(THREE, "kernel[(1,)](x, y, out)"),

@@ -52,3 +52,10 @@ def test_those_who_keep_their_earlier_points_are_named_with_what_to_do():
     assert last == f"ada, bob: {why}"
     first, *_ = class_run.next_steps(made, Path("out"), failed=False, kept=True)
     assert "`grader regrade`" in first
+
+
+def test_what_was_noted_of_a_submission_is_named_at_the_end():
+    """A file that was changed after its commit was graded as not started, and no line said so."""
+    note = "solutions/04 was changed after the commit: the commit counts"
+    rows = [row(student, cell(), notes=(note,)) for student in ("ada", "bob")]
+    assert f"ada, bob: {note}" in class_run.summary(run(*rows), 100).plain.splitlines()

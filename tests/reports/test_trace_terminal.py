@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import traces
 
 from grader.model.results import Failure
-from grader.model.trace import Access, Launch
+from grader.model.trace import Access, Act, Launch, Operation
 from grader.reports import trace_words
 from grader.reports.layout import PLAIN
+from grader.reports.trace_strips import about_mask
 from grader.reports.trace_terminal import WIDTH, drawing
 
 GOLDEN = Path(__file__).parents[1] / "drawings"
@@ -437,3 +439,13 @@ def test_a_statement_of_several_lines_is_quoted_whole():
     operations = (*one.operations[:-1], *moved)
     text = drawing(one.model_copy(update={"source": source, "operations": operations})).plain
     assert f"  {line + 2}  tl.store(out_ptr + row, highest)\n" in text
+
+
+def test_a_load_that_an_error_stopped_says_nothing_of_its_masked_lanes():
+    """Its `other` had not been looked at, and the picture said that they get nothing defined."""
+    operation = Operation(launch=0, kind="load", line=1, shape=(8,))
+    trace = SimpleNamespace(operations=(operation,))
+    act = Act(launch=0, step=0, block=0, operation=0, active=3)
+    off = "5 of 8 lanes are masked off"
+    assert about_mask(trace, act) == f"{off}: they get nothing defined"
+    assert about_mask(trace, act.model_copy(update={"stopped": True})) == off

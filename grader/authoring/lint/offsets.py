@@ -109,7 +109,7 @@ RULES = (
         "KG603",
         "narrow-offset",
         Level.WARNING,
-        "A program number is multiplied with 32 bits on the way to an address.",
+        "A program number is multiplied with 32 bits by an argument, on the way to an address.",
         "`tl.program_id` has 32 bits. From 2,147,483,648 elements on the product wraps around, "
         "and the kernel reads and writes elsewhere.",
         "Widen it first: `tl.program_id(0).to(tl.int64)`.",

@@ -26,6 +26,13 @@ def explain(evidence: Evidence) -> Explanation | None:
         for line in rounded_down(function)
     ):
         return None  # the grid is empty: the number of blocks is rounded down to 0
+    if evidence.text.launches:
+        written = evidence.text.launches[-1].lineno
+        return Explanation(
+            f"{evidence.quoted(written)} started nothing: its grid is empty for this case, or the "
+            "call ends before it gets there.",
+            written,
+        )
     kernel = evidence.text.kernels[-1]
     return Explanation(
         f"The call launched no kernel, so that {kernel.name} never ran. A launch has brackets and "
