@@ -43,9 +43,11 @@ only if it is the nearest number of its dtype, or of the nearest float32's: a tr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from types import MappingProxyType
 
 import torch
@@ -159,8 +161,15 @@ def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Exp
 
 
 def _unchanging(reference: Reference, inputs: Inputs) -> Mapping[str, Tensor]:
-    """Call a reference, which must not write to its inputs: some are the judge's only copy."""
-    tensors = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
+    """Call a reference, which must not write to its inputs: some are the judge's only copy.
+
+    What torch does not count, such as a write through numpy, is not seen.
+    """
+    tensors = {
+        name: value
+        for name, value in inputs.items()
+        if isinstance(value, Tensor) and not value.is_inference()  # they count no writes
+    }
     before = {name: value._version for name, value in tensors.items()}
     outputs = reference(inputs)
     changed = [name for name, value in tensors.items() if value._version != before[name]]
@@ -195,10 +204,10 @@ def _tolerances(
 
 def _terms(spec: Spec, case: Case) -> int:
     terms = spec.tolerance.terms(case)
-    if type(terms) is not int or terms < 1:
+    if not isinstance(terms, Real) or isinstance(terms, bool) or not 1 <= terms < math.inf:
         raise BrokenExercise(
             f"The exercise is broken: `terms` of its tolerance returns {terms!r}.",
-            "Return how many terms the sum for one output has: a whole number from 1 up.",
+            "Return how many terms the sum for one output has: a number from 1 up.",
         )
     return terms
 

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hypothesis.errors import Flaky
+from hypothesis.errors import Flaky, HypothesisException
 
 from grader.correctness import OtherBits
 from grader.model import Failure, printable
@@ -27,7 +27,8 @@ def cause_of(error: BaseException, test: Path) -> BaseException:
     """
     if not isinstance(error, Flaky):
         return error
-    once = (one for one in _parts(error) if not isinstance(one, KernelFailure))
+    kernels = (KernelFailure, HypothesisException)  # the second for an output that no law takes
+    once = (one for one in _parts(error) if not isinstance(one, kernels))
     return next((one for one in once if not is_broken(one, test)), error)
 
 
@@ -40,14 +41,17 @@ def _parts(error: BaseException) -> Iterator[BaseException]:
 def is_broken(error: BaseException, test: Path) -> bool:
     """Report whether an exception says that a law is broken: one of a comparison.
 
-    That is an assertion of the test's folder, of `grader.testing`, or of a library's `testing`. An
-    assertion anywhere else, such as of the spec, is not about the kernel.
+    That is an assertion in the exercise's folder outside of its spec, of `grader.testing`, or of a
+    library's `testing`. An assertion anywhere else is not about the kernel.
     """
     if not isinstance(error, AssertionError):
         return False
-    place = Path(traceback.extract_tb(error.__traceback__)[-1].filename).resolve()
-    beside_the_test = place.parent == test.parent.resolve() and place.name != "spec.py"
-    return beside_the_test or place == COMPARISONS or "testing" in place.parts
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    place = Path(frame.f_code.co_filename).resolve()
+    if place.is_relative_to(test.parent.resolve()):
+        return place.name != "spec.py"
+    names = str(frame.f_globals.get("__name__")).split(".")
+    return place == COMPARISONS or not {"testing", "unittest"}.isdisjoint(names)
 
 
 def broken(law: str, error: AssertionError, source: Sequence[str]) -> Failure:

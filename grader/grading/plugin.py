@@ -277,9 +277,9 @@ def _judged(
     from hypothesis.errors import Flaky
 
     from grader.grading import laws
-    from grader.grading.recording import failure_of, outcome_of
-    from grader.grading.trials import with_case, with_last_run
-    from grader.machine import gpu_is_lost, lost_gpu
+    from grader.grading.recording import failure_of, full_disk, outcome_of
+    from grader.grading.trials import no_memory_for, with_case, with_last_run
+    from grader.machine import gpu_is_lost, is_full_disk, is_out_of_memory, lost_gpu
     from grader.model import Failure
     from grader.sandbox import KernelFailure
 
@@ -298,6 +298,10 @@ def _judged(
         outcome = Outcome.FAIL
     elif gpu_is_lost(error):
         return Outcome.CANNOT_GRADE, lost_gpu(error)
+    elif is_full_disk(error):
+        return Outcome.CANNOT_GRADE, full_disk(error)
+    elif is_out_of_memory(error):
+        return failure_of(no_memory_for(f"the test {item.name}"))
     elif isinstance(error, GraderError):
         return failure_of(error)
     elif laws.is_broken(error, item.path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import tempfile
 import time
 import traceback
@@ -24,7 +24,7 @@ from grader.sandbox import KernelFailure, NotSimulated, cancellation
 
 GRADER = Path(__file__).parents[1]
 FULL = "No space left on device"  # of an OSError with ENOSPC
-LEAST_FREE = 1 << 20  # bytes, with which a worker can write what it needs
+LEAST_FREE, LEAST_FILES = 1 << 20, 64  # bytes and files, with which a worker can do its work
 
 
 def run(grading: Grading, step: Step) -> StepResult:
@@ -92,7 +92,7 @@ def _finding(grading: Grading, step: Step) -> Finding:
         return Finding(error.message.splitlines()[0], failure, outcome)
     except Exception as error:
         if is_full_disk(error):
-            return _full_disk()
+            return Finding("the disk is full", full_disk(error), Outcome.CANNOT_GRADE)
         if gpu_is_lost(error):
             lost = lost_gpu(error)
             return Finding(lost.message.partition(":")[0], lost, Outcome.CANNOT_GRADE)
@@ -101,8 +101,9 @@ def _finding(grading: Grading, step: Step) -> Finding:
         return Finding(failure.message, failure, Outcome.ERROR)
     if isinstance(found, Finding) and found.failure and FULL in found.failure.message:
         # Said by the kernel's process, so only as far as it is true.
-        free = shutil.disk_usage(tempfile.gettempdir()).free
-        return _full_disk() if free < LEAST_FREE else found
+        if _is_full(tempfile.gettempdir()):
+            return Finding("the disk is full", full_disk(), Outcome.CANNOT_GRADE)
+        return found
     if not isinstance(found, Finding):
         failure = Failure(
             kind="error",
@@ -113,13 +114,20 @@ def _finding(grading: Grading, step: Step) -> Finding:
     return found
 
 
-def _full_disk() -> Finding:
-    failure = Failure(
+def full_disk(error: BaseException | None = None) -> Failure:
+    """Build the failure for a file that could not be written for want of space."""
+    place = getattr(error, "filename", None) or tempfile.gettempdir()
+    return Failure(
         kind="cannot_grade",
-        message=f"the disk of {tempfile.gettempdir()} is full",
+        message=f"the disk of {place} is full",
         hint="Free some space on it, or name another folder in TMPDIR. The steps before count.",
     )
-    return Finding("the disk is full", failure, Outcome.CANNOT_GRADE)
+
+
+def _is_full(folder: str) -> bool:
+    there = os.statvfs(folder)
+    no_more_files = there.f_files > 0 and there.f_favail < LEAST_FILES
+    return there.f_bavail * there.f_frsize < LEAST_FREE or no_more_files
 
 
 def _fault(grading: Grading, step: Step, error: Exception) -> Failure:

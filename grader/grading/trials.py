@@ -113,17 +113,26 @@ def trusted(work: Callable[[], T], what: str, case: Case) -> T:
             "`nvidia-smi` lists it. Or grade without the GPU: --device cpu.",
         ) from None
     except Exception as error:
-        if gpu_is_lost(error) or is_full_disk(error):
+        if is_full_disk(error) or (gpu_is_lost(error) and not _is_of_the_spec(error)):
             raise
         if is_out_of_memory(error):
-            raise CannotGrade(
-                f"This machine has too little free memory for {what}: {error}.",
-                "`top` lists which programs hold it. Check again without them.",
-            ) from None
+            raise no_memory_for(what) from None
         raise BrokenExercise(
             f"The exercise is broken: {what} fails for {case}: {type(error).__name__}: {error}",
             "Tell whoever wrote the exercise; your kernel is not at fault.",
         ) from error
+
+
+def _is_of_the_spec(error: Exception) -> bool:
+    """Report whether torch's error on CUDA comes from what a spec asks of it, not from the GPU."""
+    return not torch.cuda.is_initialized() or "device-side assert" in str(error)
+
+
+def no_memory_for(what: str) -> CannotGrade:
+    return CannotGrade(
+        f"This machine has too little free memory for {what}.",
+        "`top` lists which programs hold it. Check again without them.",
+    )
 
 
 def failure_from(mismatch: Mismatch, backend: str, numbers: Numbers | None = None) -> Failure:

@@ -103,12 +103,17 @@ def carry_out(compiler: Compiler, folder: Path, all_s: float, walls: str) -> Non
     built_in_order = _in_order(compiler, folder, jobs, time.monotonic() + all_s)
     if missing := compiler.missing():
         built_in_order = ({"missing": missing} for _ in jobs)
+    tried = 0
     with (folder / "built.jsonl").open("a") as results, closing(built_in_order) as every:
         for built in every:
             results.write(json.dumps(built) + "\n")
             results.flush()
+            tried += 1
             if "timed_out" in built:
                 break
+        else:
+            if tried < len(jobs):  # no further one began in time
+                results.write(json.dumps({"timed_out": all_s}) + "\n")
 
 
 def _limit() -> None:
@@ -176,34 +181,31 @@ def _begin(compiler: Compiler, folder: Path, number: int, job: Mapping[str, Any]
 
 
 def _answered(compiler: Compiler, job: _Running, answer: bytes | None) -> dict[str, Any]:
-    status = None if answer is None else _own_status(job)
-    _end(job, ended=status is not None)
+    killed = answer == b"" and _was_killed(job)
+    _end(job)
     if answer is None:
         return {"timed_out": job.limit_s}
     if answer:
         built: dict[str, Any] = json.loads(answer)
         return built
-    by_the_system = status is not None and os.waitstatus_to_exitcode(status) == -signal.SIGKILL
-    return {"killed": True} if by_the_system else compiler.crashed(job.log).dump()
+    return {"killed": True} if killed else compiler.crashed(job.log).dump()
 
 
-def _own_status(job: _Running) -> int | None:
-    """Return the status with which a job ended by itself, or None for one that goes on."""
+def _was_killed(job: _Running) -> bool:
+    """Report whether a job without an answer was killed before we did it; it is not reaped."""
     until = time.monotonic() + ENDS_S
     while time.monotonic() < until:
-        child, status = os.waitpid(job.child, os.WNOHANG)
-        if child:
-            return status
+        ended = os.waitid(os.P_PID, job.child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended:
+            return (ended.si_code, ended.si_status) == (os.CLD_KILLED, signal.SIGKILL)
         time.sleep(0.001)
-    return None
+    return False
 
 
-def _end(job: _Running, *, ended: bool = False) -> None:
-    """End a job with all that it started; `ended` says that it was waited for."""
+def _end(job: _Running) -> None:
     with suppress(ProcessLookupError):
         os.killpg(job.child, signal.SIGKILL)
-    if not ended:
-        os.waitpid(job.child, 0)
+    os.waitpid(job.child, 0)
     os.close(job.pipe)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import random
 import re
 import sys
 import zlib
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.correctness import spread_cases
 from grader.course import catalog
 from grader.grading import WarmJudge, check
 from grader.model.errors import CannotGrade, GraderError
@@ -42,6 +44,14 @@ ATTACKS = range(1, 1 + len(table()))  # a number that the table leaves out has n
 
 
 # -- the corpus
+
+
+def test_the_first_drawn_case_is_the_one_that_c70_fails():
+    """With one edge more, its exception would end the step wherever the judge looked."""
+    cheat = next(one for one in CHEATS if one.number == 70)
+    spec = redteam.attacked(ROOT, cheat.header.attacks).spec
+    large = [*spread_cases(spec, random.Random(1), on_gpu=False)]
+    assert f"EDGES = {len(spec.edges) + len(large)} " in cheat.path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.name)

@@ -437,7 +437,7 @@ def test_a_failure_that_is_seen_once_is_not_lost_among_drawn_cases(grade):
         (CannotGrade("A process was killed.", ""), Outcome.CANNOT_GRADE),
         (NotSimulated("a call of its own"), Outcome.CANNOT_GRADE),
         (BrokenExercise("The reference failed.", ""), Outcome.ERROR),
-        (MemoryError(), Outcome.ERROR),
+        (MemoryError(), Outcome.ERROR),  # of the executor, which no spec asks for memory
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,
 )
@@ -623,8 +623,8 @@ def test_a_full_disk_is_not_the_kernels_fault(
     def writes(grading: Grading) -> Finding:
         raise error
 
-    usage = SimpleNamespace(free=free)
-    monkeypatch.setattr(recording, "shutil", SimpleNamespace(disk_usage=lambda path: usage))
+    there = SimpleNamespace(f_bavail=free, f_frsize=1, f_files=1000, f_favail=900)
+    monkeypatch.setattr(recording, "os", SimpleNamespace(statvfs=lambda path: there))
     grading = grade(softmax)
     run(grading, STEPS["load"])
     step = run(grading, replace(STEPS["correctness"], run=writes))

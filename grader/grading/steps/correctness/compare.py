@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 import hypothesis
@@ -178,18 +179,19 @@ def _search(grading: Grading, count: int) -> tuple[Case | None, Failure | None]:
             settled = failure.kind in NOT_WORTH_SHRINKING
         return failure is not None
 
-    try:
+    smallest: Case | None = None
+    with suppress(hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky):
         smallest = hypothesis.find(
             strategy,
             fails,
             settings=search_settings(count, *phases),
             random=random.Random(grading.options.seed),
         )
-    except (hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky):
-        if seen:  # but not to fail again: a race, or memory read before it is written
-            return next(iter(seen.items()))
-        if raised:
-            raise raised[0] from None
+    if smallest is None and seen:  # but not again: a race, or memory read before it is written
+        return next(iter(seen.items()))
+    if smallest is None and raised:
+        raise raised[0]
+    if smallest is None:
         return None, None
     failure = seen[smallest]
     if grading.options.shrink and failure.kind not in NOT_WORTH_SHRINKING:
