@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from grader.grading import requests as messages
 from grader.grading.requests import Request
 from grader.machine import require_limits
-from grader.model import CannotGrade, GraderError
+from grader.model import GraderError
 from grader.sandbox import cancellation
 
 if TYPE_CHECKING:
@@ -151,11 +151,6 @@ class JudgeProcess:
     def _ended_early(self, when: str) -> GraderError:
         assert self._process is not None
         code = self._process.wait()
-        if code == -signal.SIGKILL:
-            return CannotGrade(
-                f"The system killed the judge {when}, as it does when memory runs out.",
-                "Check again without other programs that need much of it.",
-            )
         return GraderError(f"The judge ended (exit status {code}) {when}.", OUR_FAULT)
 
     def _require_end(self, code: int) -> None:

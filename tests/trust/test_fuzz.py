@@ -437,7 +437,7 @@ class JudgeAndLiar(RuleBasedStateMachine):
 
     @rule(script=SCRIPTS)
     def without_kernels(self, script: list[Act]) -> None:
-        self.settled(script, lambda grading: Finding("", without_kernels(grading)))
+        self.settled(script, lambda grading: found_of(without_kernels(grading)))
 
     @rule(script=SCRIPTS)
     def prepared(self, script: list[Act]) -> None:
@@ -459,7 +459,10 @@ class JudgeAndLiar(RuleBasedStateMachine):
 
 
 def one_case(grading: Grading) -> Finding:
-    failure = try_case(grading, Case((7,), "float32"))
+    return found_of(try_case(grading, Case((7,), "float32")))
+
+
+def found_of(failure: Failure | None) -> Finding:
     return Finding("", failure, Outcome.PASS if failure is None else Outcome.FAIL)
 
 
