@@ -43,11 +43,9 @@ only if it is the nearest number of its dtype, or of the nearest float32's: a tr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from types import MappingProxyType
 
 import torch
@@ -74,9 +72,8 @@ from grader.correctness.error_limits import (
 )
 from grader.correctness.expected import Expected, limit_of
 from grader.correctness.mismatch import Mismatch, worst_of
+from grader.correctness.spec_answers import Reference, terms_of, tolerances, unchanging
 from grader.model import LARGEST, Argument, BrokenExercise, Case, Choice, Inputs, Spec
-
-Reference = Callable[[Inputs], Mapping[str, Tensor]]
 
 
 def expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference | None = None) -> Expected:
@@ -120,7 +117,7 @@ def _probability(choice: Choice, inputs: Inputs) -> float:
 
 def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Expected:
     wide = _computed_in(torch.float64, inputs)
-    outputs = _unchanging(reference, wide)
+    outputs = unchanging(reference, wide)
     filled = {argument.name for argument in spec.arguments if argument.filled}
     if set(outputs) != filled:  # an output that is not compared would pass
         raise BrokenExercise(
@@ -128,18 +125,18 @@ def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Exp
             f"fills {sorted(filled)}.",
             "Tell whoever wrote the exercise; your kernel is not at fault.",
         )
-    in_float32 = _unchanging(reference, _computed_in(torch.float32, inputs))
+    in_float32 = unchanging(reference, _computed_in(torch.float32, inputs))
     kinds = {a.name: output_dtype(a, inputs) for a in spec.arguments if a.filled}
     outputs = {name: _in_range(name, value, kinds[name]) for name, value in outputs.items()}
     sizes = {name: value.abs() for name, value in outputs.items()}
     if spec.tolerance.magnitude is not None:
         given = spec.tolerance.magnitude(wide, outputs)
-        sizes |= _tolerances("magnitude", given, outputs)
-    terms = _terms(spec, case)
+        sizes |= tolerances("magnitude", given, outputs)
+    terms = terms_of(spec, case)
     besides: Mapping[str, Tensor] = {}
     if spec.tolerance.intermediate is not None:
         given = spec.tolerance.intermediate(case, wide, outputs)
-        besides = _tolerances("intermediate", given, outputs)
+        besides = tolerances("intermediate", given, outputs)
         # The limit is accumulation(terms) times the magnitude, or more.
         sizes |= {
             name: sizes[name] + error / accumulation(terms) for name, error in besides.items()
@@ -158,58 +155,6 @@ def _expect(spec: Spec, case: Case, inputs: Inputs, reference: Reference) -> Exp
         rounded_once=spec.tolerance.rounded_once,
         inherits=frozenset(besides),
     )
-
-
-def _unchanging(reference: Reference, inputs: Inputs) -> Mapping[str, Tensor]:
-    """Call a reference, which must not write to its inputs: some are the judge's only copy.
-
-    What torch does not count, such as a write through numpy, is not seen.
-    """
-    tensors = {
-        name: value
-        for name, value in inputs.items()
-        if isinstance(value, Tensor) and not value.is_inference()  # they count no writes
-    }
-    before = {name: value._version for name, value in tensors.items()}
-    outputs = reference(inputs)
-    changed = [name for name, value in tensors.items() if value._version != before[name]]
-    if changed:
-        raise BrokenExercise(
-            f"The exercise is broken: the reference writes to its input {changed[0]}.",
-            "Compute in new tensors, or in a clone of the input.",
-        )
-    return outputs
-
-
-def _tolerances(
-    what: str, given: Mapping[str, Tensor], outputs: Mapping[str, Tensor]
-) -> Mapping[str, Tensor]:
-    """Return tolerances that can be compared with: no error exceeds NaN, and none infinity."""
-    for name, values in given.items():
-        if name not in outputs:
-            raise BrokenExercise(
-                f"The exercise is broken: its {what} names {name}, which the kernel does not fill.",
-                f"Return a tensor for some of {', '.join(sorted(outputs))}.",
-            )
-        unfit = outputs[name].isfinite() & ~(values.isfinite() & (values >= 0))
-        if bool(unfit.any()):
-            first = values.expand_as(unfit).flatten()[int(unfit.flatten().byte().argmax())].item()
-            raise BrokenExercise(
-                f"The exercise is broken: its {what} of {name} is {first} where the output is "
-                "finite.",
-                "Return finite numbers from 0 up, such as sums of absolute values.",
-            )
-    return given
-
-
-def _terms(spec: Spec, case: Case) -> int:
-    terms = spec.tolerance.terms(case)
-    if not isinstance(terms, Real) or isinstance(terms, bool) or not 1 <= terms < math.inf:
-        raise BrokenExercise(
-            f"The exercise is broken: `terms` of its tolerance returns {terms!r}.",
-            "Return how many terms the sum for one output has: a number from 1 up.",
-        )
-    return terms
 
 
 def output_dtype(argument: Argument, inputs: Inputs) -> torch.dtype:

@@ -94,14 +94,13 @@ def test_an_assertion_of_the_spec_says_nothing_of_the_kernel(
     [
         (lambda: assert_within(torch.zeros(2), 1.0, 0.0, "sums"), True),
         (lambda: torch.testing.assert_close(torch.zeros(2), torch.ones(2)), True),
-        (lambda: torch.cuda.init(), False),  # "Torch not compiled with CUDA enabled"
+        # As torch's own of CUDA: "Torch not compiled with CUDA enabled".
+        (lambda: exec("assert False", {"__name__": "torch.cuda"}), False),
         (lambda: [].pop(), False),
     ],
     ids=["ours", "torch's", "no comparison", "no assertion"],
 )
 def test_only_what_compares_breaks_a_law(work: Callable[[], object], broken: bool, tmp_path: Path):
-    if torch.version.cuda is not None and work.__code__.co_names[-1] == "init":
-        pytest.skip("this torch has CUDA")
     assert laws.is_broken(raised(work), tmp_path / "test_kernel.py") is broken
 
 

@@ -328,7 +328,7 @@ def test_an_implementation_is_timed_on_the_inputs_that_were_filled_for_it(
 def test_a_reference_that_fails_is_not_the_kernels_fault(
     monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ):
-    """Where another program takes its memory, a learner read that the kernel asked for too much."""
+    """Another program had its memory, and the learner read that the kernel asked for too much."""
 
     def fails(*_: object) -> None:
         raise KernelFailure(Failure(kind="out_of_memory", message="it asked for 2 GiB"))
