@@ -32,7 +32,7 @@ class Exercise:
 
     @property
     def name(self) -> str:
-        """The folder's name, and behind a colon the entry's: what a command line takes."""
+        """The name on a command line: the folder's, and after a colon that of a chosen entry."""
         return self.folder.name if self.entry is None else f"{self.folder.name}:{self.entry}"
 
     @property

@@ -49,7 +49,7 @@ def has_no_fault(result: Result) -> bool:
 
 
 def of_part(request: Request, result: Result) -> Result:
-    """Return a failure for a file of which one entry failed: steps of the others were left out."""
+    """Return the result, as a failure if an entry failed while steps of others were left out."""
     failed = any(entry.status is Status.FAIL for entry in result.entries)
     if failed and request.options.leave_out and result.status is Status.UNFINISHED:
         return result.model_copy(update={"status": Status.FAIL})

@@ -75,9 +75,9 @@ def _why_no_gpu() -> str | None:
 
 
 def gpu_is_lost(error: BaseException) -> bool:
-    """Recognize torch's error in a process that runs no learner's kernel and has lost its GPU.
+    """Recognize torch's error for a lost GPU, in a process that runs no learner's kernel.
 
-    Its GPU may also have too little memory for it.
+    An error for too little GPU memory counts, too.
     """
     return isinstance(error, RuntimeError) and "CUDA" in str(error)
 

@@ -1,4 +1,4 @@
-"""A case: a small description of one input, and what draws its tensors."""
+"""`Case`, a small description of one input, and `Draw`, which draws its tensors."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ class ForkServer:
     def home_for(self, kernel: bytes) -> Path:
         """Make a new private folder with a copy of the kernel file and nothing else.
 
-        Before that, removes what another kernel file left in the home, compiled code above all.
+        First removes what another kernel file left in the home, compiled code above all.
         """
         if kernel != self._kernel:
             self._kernel = kernel

@@ -1,4 +1,4 @@
-"""Kernels in CUDA C++: plain data here; the other modules run beside a submission."""
+"""The CUDA C++ backend as plain data. The other modules run beside a submission."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _note(
 
 
 def _code(kernel: Any, name: str) -> bytes:
-    """Return the machine code that holds a kernel: of one text, each dtype may have another."""
+    """Return the machine code that holds this kernel. A source has its own for each dtype."""
     for built in programs.compiled:
         with suppress(Exception):  # it holds no kernel of this name
             if built.code_type == "cubin" and built.get_kernel(name).handle == kernel.handle:

@@ -1,4 +1,4 @@
-"""Kernels in numba CUDA: plain data here; the other modules run beside a submission."""
+"""The numba CUDA backend as plain data. The other modules run beside a submission."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _lexemes(module: str) -> Iterator[tuple[str, str]]:
 def _sort_functions(
     lexemes: Iterator[tuple[str, str]], declared: set[str], defined: set[str]
 ) -> None:
-    """Add the module's functions to either set. Raises Refused for assembly that is not numba's."""
+    """Add each function to one of the sets. Raises Refused for assembly that is not numba's."""
     for kind, text in lexemes:
         if kind != "keyword":
             continue

@@ -1,4 +1,4 @@
-"""Kernels in Triton: plain data here; the other modules run beside a submission."""
+"""The Triton backend as plain data. The other modules run beside a submission."""
 
 from __future__ import annotations
 

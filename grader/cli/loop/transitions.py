@@ -58,7 +58,7 @@ def saved(loop: Loop) -> Change:
 
 
 def turned(loop: Loop, exercise: Exercise) -> Change:
-    """Take the current exercise in another language, in whose file the learner works."""
+    """Switch the current exercise to another language, whose file the learner edits."""
     return replace(loop.taking(exercise), note=f"{exercise.file} is checked now."), []
 
 

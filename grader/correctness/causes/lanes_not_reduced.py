@@ -1,4 +1,4 @@
-"""Sums and maxima that are still one number a lane where that of all lanes belongs."""
+"""Sums and maxima with one number for each lane, used where one for all lanes is needed."""
 
 from __future__ import annotations
 

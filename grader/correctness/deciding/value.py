@@ -27,7 +27,7 @@ def of_value(
 ) -> Iterator[Further]:
     """Yield the lines that decide a stored value, the likeliest mistakes first.
 
-    Of a sum, a head or a first value with a number of its own is likelier than any other line.
+    For a sum, a loop's head or a first value with a literal number comes before all other lines.
     """
     heads = around(kernel, statement)
     loops = [each for each in heads if not isinstance(each, ast.If)]

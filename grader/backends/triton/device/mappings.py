@@ -82,7 +82,7 @@ class Mappings:
             mapping.runs(size, run)[places] = rows[chosen]
 
     def _parts(self, addresses: Places) -> Iterator[tuple[Mapping, slice | NDArray[np.bool_]]]:
-        """Yield each mapping that some addresses are in, and which these are."""
+        """Yield each mapping that holds some of the addresses, and what selects those."""
         if len(self._mappings) == 1:
             yield self._mappings[0], slice(None)
             return

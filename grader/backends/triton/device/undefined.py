@@ -115,7 +115,7 @@ def _of_elements(operands: list[Tensor], highest: int) -> Tensor | None:
 
 
 def _of_product(operands: list[Tensor], highest: int) -> Tensor | None:
-    """Return the numbers that the rows of a, the columns of b and the elements of c bring."""
+    """Return for each element of a @ b + c the highest number of a load that reaches it."""
     a, b, c = (numbers_of(each, highest) for each in operands[:3])
     return _highest(
         (

@@ -215,4 +215,4 @@ def _must_change(before: Sequence[Value], after: Sequence[Value]) -> None:
 
 @operation("gpu.barrier", "ttg.barrier", "llvm.intr.assume")
 def nothing(op: Operation, operands: Operands, run: Run) -> None:
-    """Programs execute in step, warps do not exist, and an assumption is for the compiler alone."""
+    """Do nothing: programs run in step, there are no warps, and only compilers use assumptions."""

@@ -99,7 +99,7 @@ def _scanned(values: list[Tensor], axis: int, combine: Combine) -> list[Tensor]:
 
 
 def _along(op: Operation, operands: Operands) -> tuple[int, list[Tensor]]:
-    """Return the axis, counted with that of programs, and the operands with equal shapes."""
+    """Return the axis, where 0 is that of programs, and the operands with equal shapes."""
     axis = op.attributes["axis"]
     rank = len(op.operand_types[0].shape or ())
     if not isinstance(axis, int) or not 0 <= axis < rank:
