@@ -238,6 +238,8 @@ def test_several_gpus_grade_as_many_a_minute_as_was_measured(costs: ModuleType):
     words = " ".join(GUIDE.split())
     pair, single = (_on(record, gpus) for gpus in (2, 1))
     assert f"graded {pair['a_minute'] / single['a_minute']:.2f} times as many a minute" in words
+    graded = pair["cells"]["graded"]
+    assert f"interrupted when {graded} of its {sum(pair['cells'].values())} kernels" in words
     times = _on(record["four_h200s"], 4)["a_minute"] / single["a_minute"]
     assert f"H200s of the first host graded {times:.1f} times as many" in words
     wrong = [_on(record[key], 1, "wrong_output") for key in ("one_host_of_h200s", "two_h200s")]
