@@ -1,7 +1,7 @@
 """Tools for authors: new, verify, mutants, calibrate, lint.
 
-Offers one function for each of an author's commands.
-`__init__.pyi` lists the names, and everything else in here is private.
+Offers the modules of commands, and what others need of mutants and lint.
+`__init__.pyi` lists the names. `lint` has a face of its own; everything else in here is private.
 Used by reports and cli.
 """
 

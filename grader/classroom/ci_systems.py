@@ -48,8 +48,8 @@ class Place:
     """The place where the command runs, and the facts that it provides.
 
     `reports` are those that this system reads. `student` and `submitted_at` (UTC, ISO 8601) are
-    empty where they are unknown. `identity` holds Classroom 50's fields, and the student who pushed
-    as `username`.
+    empty where they are unknown. `identity` holds Classroom 50's fields; its `username`
+    is the student who pushed.
     """
 
     system: System

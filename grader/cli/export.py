@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Counting(StrEnum):
-    """The attempt that counts, of several: gradebook.Keep, which is imported only when needed."""
+    """The attempt of several that counts: a copy of gradebook.Keep, whose module loads late."""
 
     BEST = "best"
     LAST = "last"

@@ -23,7 +23,10 @@ MOST_COUNTED = 64
 
 
 def log_chances_of_shares(share: Tensor, total: Tensor, probability: Tensor) -> Tensor:
-    """Do as `log_chance_of_share` on the device, without waiting for it."""
+    """Return `log_chance_of_share` of each, computed on the device without waiting for it.
+
+    It may exceed 0, and `total` is 1 or more.
+    """
     parts = [(share, probability), (1 - share, 1 - probability)]
     divergence = sum(torch.xlogy(a, a) - torch.xlogy(a, b) for a, b in parts)
     return math.log(2) - total * divergence

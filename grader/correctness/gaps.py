@@ -1,4 +1,4 @@
-"""Questions about elements that single threads left out, by the only launch of a call."""
+"""Questions about elements that no thread wrote, in a call that launched one kernel once."""
 
 from __future__ import annotations
 

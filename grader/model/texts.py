@@ -53,7 +53,7 @@ def barred(text: str) -> str:
 
 
 def lines(text: str) -> str:
-    """Return the visible form, with lines that end with a line feed and a blank for each tab."""
+    """Return the visible form: each line ends with a line feed, and each tab is a blank."""
     return visible(re.sub(r"\r\n?", "\n", text)).replace("\t", " ")
 
 

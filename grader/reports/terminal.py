@@ -56,11 +56,11 @@ def check_report(
 ) -> Text:
     """Return one check: steps with their failures, a picture, the verdict and the next step.
 
-    `following` and `lesson` are those of `next_step`. `notes` are places of the kernel
-    file that pass, and of which a lesson warns. `picture` shows what the kernel did, and
-    `excerpt` less of it, in a number of lines. `waited_s` are
-    the seconds that somebody waited for the verdict; without them the report names those of the
-    judge. With `brief`, the report of a check that did not pass has at most `MOST_LINES` lines.
+    `following` and `lesson` are those of `next_step`. `notes` are lines of a kernel that passed,
+    about which a lesson warns. `picture` shows what the kernel did, and `excerpt` returns a shorter
+    picture of at most so many lines. `waited_s` are the seconds that somebody waited for the
+    verdict; without them the report names those of the judge. With `brief`, the report of a check
+    that did not pass has at most `MOST_LINES` lines.
     """
     width = min(width, WIDEST)
     ending = verdict(result, waited_s)

@@ -43,7 +43,7 @@ class Arena(Protocol):
 
 
 class HostArena:
-    """An anonymous file of `size` bytes, mapped by both; untouched pages take no memory."""
+    """An anonymous file of `size` bytes that judge and worker map; untouched pages are free."""
 
     def __init__(self, size: int) -> None:
         self.fd: int | None = os.memfd_create("grader-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)

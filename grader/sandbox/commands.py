@@ -156,7 +156,7 @@ def started(argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
 
 
 def end_orphans_of(process: subprocess.Popen[bytes]) -> None:
-    """Kill what an ended process left to this one, where this one adopts orphans."""
+    """Kill the orphans of an ended process, if this process adopts orphans."""
     with _births:
         _running.discard(process.pid)
         if processes.adopts_orphans():

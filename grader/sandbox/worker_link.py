@@ -273,8 +273,9 @@ class WorkerLink:
         return self._lanes or TracedLanes(), failure
 
     def resources(self, call: Call) -> tuple[Launched, ...]:
-        """Call the entry once more and ask for its launches: only for display, never for a verdict.
+        """Call the entry once more and return its launches, which are the worker's word.
 
+        They are for display, and for the memory that spills may take, which MOST_STACK limits.
         Empty when that call fails, and in simulation.
         """
         try:

@@ -14,7 +14,10 @@ SCRATCH = 2 << 30  # bytes for what a kernel file allocates; pages that nobody t
 
 @dataclass(frozen=True)
 class DeviceLink:
-    """One end of the line; `scratch` is a file of SCRATCH bytes that both ends map."""
+    """One end of the link between a worker and its simulated device.
+
+    `scratch` is the descriptor of a file of SCRATCH bytes that both ends map.
+    """
 
     channel: Channel
     scratch: int

@@ -173,7 +173,8 @@ def _is_wanted(path: PurePosixPath, needs: Needs) -> bool:
 def _lone(found: _Found, needs: Needs) -> _Found:
     """Return kernel files alone, at their exercises' places. Raises Refused.
 
-    A file named after an exercise is of that one. Another is of the only one that is graded.
+    A file named after an exercise belongs to it. If there is none and only one exercise is graded,
+    a file belongs to that one.
     """
     by_name = {exercise.folder.name: exercise for exercise in needs.meant}
     # In the folder of an exercise that the course does not have, a file is of that one.

@@ -1,7 +1,8 @@
 """The submissions of a class: each found, matched with its student, and read.
 
-The time of a submission is what `submitted.csv` says, or else Gradescope's export. Times of files
-are not used, for they are those of the download; nor are those of commits, which students choose.
+The time of a submission is what `submitted.csv` says of the entry, or else Gradescope's export, or
+else `submitted.csv` of the student. Times of files are not used, for they are those of the
+download; nor are those of commits, which students choose.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     ada,04_online_softmax,+2,a fine idea
     bob,,,"please come to my office"
 
-`points` sets them, or changes them with a sign. Without it, or without an exercise, the line is a
-comment.
+A number in `points` sets the points of an exercise; a number with a sign changes them. A line
+without points is a comment.
 """
 
 from __future__ import annotations

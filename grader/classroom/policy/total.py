@@ -1,6 +1,6 @@
 """A student's total: the sum of points, or shares of exercises by their weights.
 
-A cell without points makes no total: nobody gets a zero for a fault of others.
+If a cell has no points, there is no total: nobody gets a zero for a fault of others.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def editor() -> list[str]:
-    """Return the command of the editor that the learner has set; empty: none.
+    """Return the command of the editor that the learner has set, or an empty list.
 
-    None is guessed: who does not know `vi` cannot leave it.
+    No editor is guessed: a learner who does not know `vi` cannot leave it.
     """
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:

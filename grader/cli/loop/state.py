@@ -59,8 +59,8 @@ class Run:
 class Answer:
     """The end of a run: a result with the picture of a failing case, or an error with its advice.
 
-    `waited_s` are the seconds from the save to the result. `notes` are places of a kernel that
-    passed, and of which a lesson warns.
+    `waited_s` are the seconds from the save to the result. `notes` are lines of a kernel that
+    passed, about which a lesson warns.
     """
 
     result: Result | None = None

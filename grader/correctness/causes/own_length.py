@@ -57,7 +57,7 @@ def _own(
 def _of_fixed_length(
     evidence: Evidence, kernel: ast.FunctionDef, call: ast.Call, known: dict[str, str]
 ) -> Explanation | None:
-    """Explain rows that begin as far apart as a number or a block's size says, not their length."""
+    """Explain a stride of rows that is a number or a block's size, in place of their length."""
     if len(evidence.spec.largest) != 2:
         return None
     parts = terms(kernel, call.args[0], known)

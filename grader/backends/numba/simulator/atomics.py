@@ -41,7 +41,10 @@ class Atomic:
         return self._update(ary, idx, _if_equal(old), val)
 
     def _update(self, ary: Any, idx: Any, operation: Callable[[Any, Any], Any], val: Any) -> Any:
-        """Call it directly from the function that the learner's code calls."""
+        """Apply an operation to an element as one atomic access; return the old value.
+
+        The learner's code must be two frames up: its place marks the access.
+        """
         threads, frame = self._threads, sys._getframe(2)
         threads.atomic = (frame.f_code, frame.f_lasti)
         try:

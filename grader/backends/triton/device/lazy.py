@@ -84,7 +84,10 @@ def _decided(predicate: str, a: tuple[int, int], b: tuple[int, int]) -> bool | N
 
 
 def _above(a: tuple[int, int], b: tuple[int, int]) -> bool | None:
-    """Say if all numbers of `a` are larger than all of `b`, or none; None if some are."""
+    """Report whether every number of `a` is above every one of `b`.
+
+    None if some are above some.
+    """
     if a[0] > b[1]:
         return True
     return False if a[1] <= b[0] else None

@@ -193,7 +193,7 @@ class Region:
         return -(-(self.stop - self.start) // self._unit)
 
     def _fit(self, starts: Places, itemsize: int) -> None:
-        """Make units of which each element of an access is a whole number."""
+        """Make units so small that each element of an access is a whole number of them."""
         self._refine(math.gcd(self._unit, itemsize, int(starts[0]) - self.start))
 
     def _refine(self, unit: int) -> None:

@@ -71,7 +71,7 @@ def dtype_of(type_: Type) -> torch.dtype:
 
 
 def pointee_size(pointer: Type) -> int:
-    """Return the bytes of the element behind a pointer, or behind each pointer of a block."""
+    """Return the bytes that an element behind a pointer takes, or behind a block of pointers."""
     pointee = pointer.pointee
     if pointee is None:
         raise Malformed("an offset is added to what is not a pointer")

@@ -72,7 +72,7 @@ def _allow(pages: range, access: int) -> None:
 
 
 class Opening(Dispatched):
-    """Opens what each torch operation takes: those are counted, where a count is asked for."""
+    """Opens the memory of each torch operation's tensors while it runs, if it moves elements."""
 
     def __init__(self, protected: Protected) -> None:
         super().__init__()

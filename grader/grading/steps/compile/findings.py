@@ -136,7 +136,7 @@ def _first_forms(kernels: Sequence[Specialisation]) -> Sequence[Specialisation]:
 
 
 def compiler_process(grading: Grading) -> CompilerProcess:
-    """Start the compiler's process, which ends with the check if nothing is compiled."""
+    """Start the compiler's process. If nothing is compiled, it ends when the check does."""
     process = CompilerProcess(grading.spec.backend)
     grading.at_close.callback(process.close)
     grading.at_close.callback(grading.forget, compiler_process)
