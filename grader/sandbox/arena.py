@@ -43,7 +43,10 @@ class Arena(Protocol):
 
 
 class HostArena:
-    """An anonymous file of `size` bytes that judge and worker map; untouched pages are free."""
+    """An anonymous file of `size` bytes that judge and worker map.
+
+    Untouched pages take no memory.
+    """
 
     def __init__(self, size: int) -> None:
         self.fd: int | None = os.memfd_create("grader-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)

@@ -84,10 +84,7 @@ def _decided(predicate: str, a: tuple[int, int], b: tuple[int, int]) -> bool | N
 
 
 def _above(a: tuple[int, int], b: tuple[int, int]) -> bool | None:
-    """Report whether every number of `a` is above every one of `b`.
-
-    None if some are above some.
-    """
+    """Report whether every number of `a` is above every one of `b`; None if only some are."""
     if a[0] > b[1]:
         return True
     return False if a[1] <= b[0] else None
